@@ -1,0 +1,44 @@
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# How a room is built: nigh_room(NAME SOURCES ... DEPENDS ... LINK ...) makes the static library nigh_NAME
+# from src/NAME; nigh_test(NAME SOURCES ... DEPENDS ...) makes one GoogleTest program beside the code it tests.
+
+add_library(nigh_flags INTERFACE)
+target_compile_features(nigh_flags INTERFACE cxx_std_20 c_std_11)
+target_compile_options(nigh_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Werror;-fvisibility=hidden>
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+target_include_directories(nigh_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+if(NIGH_SANITIZE)
+  target_compile_options(nigh_flags INTERFACE -fsanitize=${NIGH_SANITIZE} -fno-omit-frame-pointer
+                                              -fno-sanitize-recover=all)
+  target_link_options(nigh_flags INTERFACE -fsanitize=${NIGH_SANITIZE})
+endif()
+
+function(nigh_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_library(nigh_${name} STATIC ${ROOM_SOURCES})
+  set_target_properties(nigh_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(nigh_${name} PUBLIC nigh_flags)
+  foreach(room ${ROOM_DEPENDS})
+    target_link_libraries(nigh_${name} PUBLIC nigh_${room})
+  endforeach()
+  target_link_libraries(nigh_${name} PUBLIC ${ROOM_LINK})
+endfunction()
+
+function(nigh_test name)
+  if(NOT NIGH_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE nigh_flags GTest::gtest_main ${TEST_LINK})
+  foreach(room ${TEST_DEPENDS})
+    target_link_libraries(${name} PRIVATE nigh_${room})
+  endforeach()
+  target_compile_definitions(${name} PRIVATE NIGH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             NIGH_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  gtest_discover_tests(${name} PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,7 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/commands.hpp"
+
+namespace nigh::cli {
+void add_bench(CLI::App&, int&) {}
+}  // namespace nigh::cli

@@ -1,0 +1,45 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The few system calls that code inside a user's process makes, straight to the kernel: libc's wrappers of
+ * the same name may be interposed (by us, by the user's tools), and these work before libc is initialised.
+ * Each returns the kernel's value: >= 0, or -errno. Plain C, no state, safe in a constructor and after fork. */
+#ifndef NIGH_SYS_RAW_H
+#define NIGH_SYS_RAW_H
+
+#include <stddef.h>
+#include <sys/syscall.h>
+
+static inline long nigh_raw_syscall3(long number, long a, long b, long c) {
+#if defined(__x86_64__)
+  long ret;
+  __asm__ volatile("syscall" : "=a"(ret) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return ret;
+#elif defined(__aarch64__)
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+#else
+#error "nigh knows the system call convention of x86-64 and aarch64; add yours here"
+#endif
+}
+
+/* The affinity mask of thread tid (0: the caller); returns the number of bytes the kernel wrote. */
+static inline long nigh_raw_getaffinity(int tid, unsigned long* words, size_t bytes) {
+  return nigh_raw_syscall3(SYS_sched_getaffinity, tid, (long)bytes, (long)words);
+}
+
+static inline long nigh_raw_setaffinity(int tid, const unsigned long* words, size_t bytes) {
+  return nigh_raw_syscall3(SYS_sched_setaffinity, tid, (long)bytes, (long)words);
+}
+
+static inline long nigh_raw_gettid(void) { return nigh_raw_syscall3(SYS_gettid, 0, 0, 0); }
+
+static inline long nigh_raw_write(int fd, const void* data, size_t bytes) {
+  return nigh_raw_syscall3(SYS_write, fd, (long)data, (long)bytes);
+}
+
+#endif
