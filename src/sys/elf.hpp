@@ -1,0 +1,30 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an executable file tells before it is started: whether a preloaded library can reach it at all. The
+// parser trusts nothing in the file: every offset and count is checked or capped, a read past the end is
+// simply short, and junk yields "not an ELF file" or fewer facts, never a failure of ours.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace nigh::sys {
+
+// Up to `size` bytes at `offset`; fewer (or none) when the file ends before.
+using ReadAt = std::function<std::string(std::uint64_t offset, std::size_t size)>;
+
+struct ProgramFacts {
+  bool script = false;          // begins with #!
+  bool elf = false;             // a little-endian ELF file whose header makes sense
+  bool bits32 = false;          // a 32-bit one
+  bool interpreter = false;     // has PT_INTERP: the dynamic loader, hence LD_PRELOAD, is there
+  bool static_libgomp = false;  // carries its own copy of GNU's OpenMP runtime
+  bool gains_rights = false;    // set-user-ID, set-group-ID or file capabilities: LD_PRELOAD is ignored
+};
+
+// All facts but gains_rights, which is not in the file's contents.
+ProgramFacts elf_facts(const ReadAt& read);
+
+}  // namespace nigh::sys
