@@ -1,0 +1,213 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * opari2 calls us in every thread at the start of its implicit task but says nothing of the parent, so the
+ * thread reads its path from OpenMP's ancestor functions, which every runtime has. It then binds itself,
+ * unless it is there already: a region whose threads all come back to their places costs no system call.
+ * Where the preloaded library (nigh run) is in the process, it places the threads and we stand aside. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "openmp/pomp2.h"
+#include "sys/raw.h"
+
+/* Of whatever runtime the program is linked to; absent in a program without one. */
+extern int omp_get_level(void) __attribute__((weak));
+extern int omp_get_ancestor_thread_num(int level) __attribute__((weak));
+extern int omp_get_team_size(int level) __attribute__((weak));
+
+__attribute__((visibility("default"))) int nigh_omp_set_nesting_info(const char* spec);
+
+enum { MASK_WORDS = 128, WORD_BITS = 8 * (int)sizeof(unsigned long), MAX_PU = MASK_WORDS * WORD_BITS - 1 };
+enum { ANYWHERE = -1 }; /* where a thread is that we have not bound */
+
+static struct {
+  unsigned long mask[MASK_WORDS]; /* what the process may use, read before anything was bound */
+  size_t mask_bytes;              /* as much of it as the kernel has */
+  int pretend;                    /* NIGH_MACHINE: plan for another machine, bind nothing */
+  _Atomic(struct pomp2_plan*) active;
+  _Atomic(struct pomp2_plan*) next; /* set during a region, taken up at the next outermost one */
+} process;
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+static __thread int bound_pu __attribute__((tls_model("initial-exec"))) = ANYWHERE;
+
+void pomp2_say(const char* format, ...) {
+  char line[1400] = "nigh-pomp2: ";
+  size_t at = strlen(line);
+  va_list arguments;
+  va_start(arguments, format);
+  int n = vsnprintf(line + at, sizeof line - at - 1, format, arguments);
+  va_end(arguments);
+  if (n > 0) at += (size_t)n < sizeof line - at - 1 ? (size_t)n : sizeof line - at - 2;
+  line[at++] = '\n';
+  (void)nigh_raw_write(2, line, at);
+}
+
+static void bind_to(int pu);
+
+/* ---- once per process ---- */
+
+static void child_of_fork(void) { /* the new process is not a thread of any team */ bind_to(ANYWHERE); }
+
+static void account(void) {
+  struct pomp2_plan* plan = atomic_load(&process.active);
+  const char* want = getenv("NIGH_EXPLAIN");
+  const char* file = getenv("NIGH_EXPLAIN_FILE");
+  char path[4096];
+  if (plan == NULL || want == NULL || *want == '\0') return;
+  const char* mark = file == NULL ? NULL : strstr(file, "%p");
+  if (mark != NULL) {
+    snprintf(path, sizeof path, "%.*s%ld%s", (int)(mark - file), file, (long)getpid(), mark + 2);
+    file = path;
+  }
+  pomp2_plan_account(plan, file);
+}
+
+/* Read at load time: the later the mask is read, the more likely somebody has bound this thread. */
+__attribute__((constructor)) static void read_mask(void) {
+  long got = nigh_raw_getaffinity(0, process.mask, sizeof process.mask);
+  process.mask_bytes = got > 0 ? (size_t)got : 0;
+}
+
+/* PUs of NIGH_MASK ("0-5,8") or, without it, of the mask read at load time; returns their number. */
+static int usable_pus(int* out) {
+  const char* list = getenv("NIGH_MASK");
+  int count = 0;
+  if (list == NULL || *list == '\0') {
+    for (int pu = 0; pu < (int)process.mask_bytes * 8; ++pu)
+      if ((process.mask[pu / WORD_BITS] >> (pu % WORD_BITS)) & 1) out[count++] = pu;
+    return count;
+  }
+  while (*list >= '0' && *list <= '9') {
+    char* end;
+    long first = strtol(list, &end, 10), last = first;
+    if (*end == '-') last = strtol(end + 1, &end, 10);
+    for (long pu = first; pu <= last && pu <= MAX_PU && count <= MAX_PU; ++pu) out[count++] = (int)pu;
+    list = *end == ',' ? end + 1 : end;
+  }
+  return count;
+}
+
+static struct pomp2_plan* make_plan(const char* spec) {
+  int* pus = malloc((MAX_PU + 1) * sizeof *pus);
+  if (pus == NULL) return NULL;
+  int count = usable_pus(pus);
+  /* On another machine's plan our own mask means nothing. */
+  int all = process.pretend && getenv("NIGH_MASK") == NULL;
+  struct pomp2_plan* plan = pomp2_plan_new(spec, all ? NULL : pus, all ? 0 : count);
+  free(pus);
+  return plan;
+}
+
+/* The variable that makes the runtime bind threads by itself, if one is set. */
+static const char* foreign_binding(void) {
+  static const char* const names[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (getenv(names[i]) != NULL) return names[i];
+  return NULL;
+}
+
+static int other_library_places(void) {
+  void* found = dlsym(RTLD_DEFAULT, "nigh_omp_set_nesting_info");
+  return found != NULL && found != (void*)nigh_omp_set_nesting_info;
+}
+
+static void start(void) {
+  const char* machine = getenv("NIGH_MACHINE");
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  process.pretend = machine != NULL && *machine != '\0';
+  if (spec == NULL || *spec == '\0' || other_library_places()) return;
+  if (foreign_binding() != NULL) {
+    pomp2_say(
+        "%s makes the OpenMP runtime bind the threads itself; unset it to have OMP_NESTING_TEAM_SIZE obeyed",
+        foreign_binding());
+    return;
+  }
+  atomic_store(&process.active, make_plan(spec));
+}
+
+static void start_once(void) {
+  start();
+  pthread_atfork(NULL, NULL, child_of_fork);
+  atexit(account);
+}
+
+int nigh_omp_set_nesting_info(const char* spec) {
+  if (spec == NULL) return -1;
+  pthread_once(&started, start_once);
+  struct pomp2_plan* plan = make_plan(spec);
+  if (plan != NULL) atomic_store(&process.next, plan); /* a plan that was never taken up is left behind */
+  return plan != NULL ? 0 : -1;
+}
+
+/* ---- at each region ---- */
+
+void pomp2_fork(void) {
+  pthread_once(&started, start_once);
+  if (atomic_load_explicit(&process.next, memory_order_relaxed) == NULL) return;
+  if (omp_get_level != NULL && omp_get_level() > 0) return;
+  struct pomp2_plan* plan = atomic_exchange(&process.next, NULL);
+  if (plan != NULL) atomic_store(&process.active, plan); /* threads may still use the old one: it stays */
+}
+
+static void read_path(struct pomp2_path* path) {
+  int levels = omp_get_level();
+  path->depth = levels < POMP2_MAX_DEPTH ? levels : POMP2_MAX_DEPTH;
+  for (int i = 0; i < path->depth; ++i) {
+    path->index[i] = omp_get_ancestor_thread_num(i + 1);
+    path->size[i] = omp_get_team_size(i + 1);
+  }
+}
+
+static long set_mask(int pu) { /* ANYWHERE: all that the process may use */
+  if (process.pretend) return 0;
+  if (pu == ANYWHERE) return nigh_raw_setaffinity(0, process.mask, process.mask_bytes);
+  unsigned long mask[MASK_WORDS];
+  size_t words = (size_t)pu / WORD_BITS + 1;
+  memset(mask, 0, words * sizeof *mask);
+  mask[words - 1] = 1UL << (pu % WORD_BITS);
+  return nigh_raw_setaffinity(0, mask, words * sizeof *mask);
+}
+
+static void bind_to(int pu) {
+  if (pu == bound_pu || pu > MAX_PU) return;
+  bound_pu = pu;
+  if (set_mask(pu) >= 0) return;
+  static atomic_flag said = ATOMIC_FLAG_INIT;
+  if (!atomic_flag_test_and_set(&said))
+    pomp2_say("can't bind a thread to PU %d; is it offline or forbidden here?", pu);
+}
+
+/* The only thread of a team, and the master of a team deeper than the spec goes, stay where their parent is;
+ * the others of such a deep team are free. */
+static void place(struct pomp2_plan* plan, struct pomp2_path* path) {
+  int planned = pomp2_plan_levels(plan);
+  while (path->depth > 0) {
+    int last = path->depth - 1;
+    if (path->size[last] > 1 && (path->depth <= planned || path->index[last] != 0)) break;
+    --path->depth;
+  }
+  if (path->depth > planned)
+    bind_to(ANYWHERE);
+  else if (path->depth > 0) {
+    int pu = pomp2_plan_pu(plan, path);
+    if (pu >= 0) bind_to(pu);
+  }
+}
+
+void pomp2_begin(void) {
+  struct pomp2_plan* plan = atomic_load_explicit(&process.active, memory_order_acquire);
+  if (plan == NULL || omp_get_level == NULL || omp_get_team_size == NULL ||
+      omp_get_ancestor_thread_num == NULL)
+    return;
+  struct pomp2_path path;
+  read_path(&path);
+  place(plan, &path);
+}
