@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs every benchmark program that was built, small, and looks at what it reports.
+
+A benchmark whose verification can't fail verifies nothing, so each program is also run where its teams can't have
+the size asked for (OMP_THREAD_LIMIT=1): it must then say that it is not verified and exit with status 1. The
+derivatives of the geothermal program must not depend on the teams or the compiler.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+CASES = {
+    "nested-stream": (["1x1", "2x1", "1x2", "2x2", "3x2"], ["--bytes", "1000000", "--repetitions", "2"],
+                      {"copy", "scale", "add", "triad"}),
+    "nested-sync": (["1x1", "1x2", "2x2"], ["--quick", "--repetitions", "2"],
+                    {"parallel", "barrier", "reduction", "for", "single"}),
+    "nested-overhead": (["1", "2", "1x2"], ["--quick"], {"region", "region min"}),
+    "geothermal": (["1x1", "2x1", "1x2", "2x2"],
+                   ["--grid", "10x9x12", "--directions", "9", "--steps", "1"], {"solve"}),
+}
+
+
+def run(program, arguments, environment=None):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_", "KMP_"))}
+    env.update(environment or {})
+    return subprocess.run([program, *arguments], env=env, capture_output=True, text=True, timeout=120, check=False)
+
+
+def check_case(program, name, teams, arguments, wanted):
+    done = run(program, ["--teams", teams, *arguments])
+    assert done.returncode == 0, f"exit {done.returncode}: {done.stdout}{done.stderr}"
+    report = json.loads(done.stdout)
+    assert report["program"] == name and report["verified"] is True and report["errors"] == [], done.stdout
+    assert wanted <= {r["name"] for r in report["results"]}, done.stdout
+    threads = 1
+    for size in teams.split("x"):
+        threads *= int(size)
+    allowed = os.sched_getaffinity(0)
+    assert len(report["placement"]) == threads and set(report["placement"]) <= allowed, done.stdout
+    return report
+
+
+def check_program(program, name):
+    cases, arguments, wanted = CASES[name]
+    derivatives = []
+    for teams in cases:
+        report = check_case(program, name, teams, arguments, wanted)
+        derivatives.append(report.get("derivatives"))
+    scale = max((abs(d) for d in derivatives[0] or [0]), default=0)
+    for other in derivatives[1:]:
+        assert other is None or max(abs(a - b) for a, b in zip(derivatives[0], other)) <= 1e-9 * scale
+    starved = run(program, ["--teams", cases[-1], *arguments], {"OMP_THREAD_LIMIT": "1"})
+    assert starved.returncode == 1, f"starved of threads, it exits {starved.returncode}: {starved.stdout}"
+    assert json.loads(starved.stdout)["verified"] is False, starved.stdout
+    refused = run(program, ["--teams", "2y2"])
+    assert refused.returncode == 2 and "usage" in refused.stderr, f"a bad option gets {refused.returncode}"
+    return derivatives[0]
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    reference, failures, count = None, 0, 0
+    for name in CASES:
+        for runtime in ("libgomp", "libomp"):
+            program = folder / f"{name}-{runtime}"
+            if not program.exists():
+                required = runtime in os.environ.get("NIGH_REQUIRE", "").split(",")
+                failures += required
+                print(f"{'FAIL' if required else 'SKIP'} {program.name}: its compiler is not installed")
+                continue
+            try:
+                found = check_program(program, name)
+                if found and reference:
+                    scale = max(map(abs, reference))
+                    assert max(abs(a - b) for a, b in zip(found, reference)) <= 1e-7 * scale, "compilers disagree"
+                reference = reference or found
+                count += 1
+                print(f"ok   {program.name}")
+            except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+                failures += 1
+                print(f"FAIL {program.name}: {error}")
+    assert count + failures > 0, f"no benchmark program in {folder}"
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
