@@ -63,6 +63,7 @@ class Options:
     cpu: str = "max,vendor=GenuineIntel,family=6,model=85,stepping=4"
     kernel_args: str = ""
     out: Optional[Path] = None  # keep the output here
+    files: dict[str, bytes] = field(default_factory=dict)  # laid into /out before the start
 
 
 @dataclass
@@ -149,6 +150,8 @@ def _write_inputs(guest: Guest, commands: list[Command], options: Options, folde
     (folder / "initrd").write_bytes(head.bytes() + base.read_bytes())
     scripts = folder / "out" / "cmd"
     scripts.mkdir(parents=True)
+    for name, data in options.files.items():
+        (folder / "out" / name).write_bytes(data)
     for at, command in enumerate(commands):
         (scripts / f"{at:04}.sh").write_text(command.script(os.getcwd()))
     return vmlinux

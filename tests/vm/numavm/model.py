@@ -258,18 +258,16 @@ def quick(nodes: int, cores: int, smt: int) -> Guest:
 
 def cut(guest: Guest, limit: int) -> Guest:
     """The same machine with fewer cores in each die (then without SMT), so that at most `limit` PUs remain."""
-    kept = list(guest.pus)
-    for cores in range(guest.shape()[2], 0, -1):
-        for threads in {guest.shape()[3], 1} if cores == 1 else {guest.shape()[3]}:
-            kept = [p for p in guest.pus if p.core < cores and p.thread < threads]
-            if len(kept) <= limit:
-                break
+    if len(guest.pus) <= limit:
+        return guest
+    _, _, cores, threads = guest.shape()
+    kept: list[Pu] = []
+    for c, t in [(c, threads) for c in range(cores - 1, 0, -1)] + [(1, 1)]:
+        kept = [p for p in guest.pus if p.core < c and p.thread < t]
         if len(kept) <= limit:
             break
     if len(kept) > limit:
         raise VmError(f"{guest.name} can't be cut to {limit} PUs: it has {len(kept)} dies, and each needs one")
-    if len(kept) == len(guest.pus):
-        return guest
     rank = {number: i for i, number in enumerate(sorted(p.number for p in kept))}
     note = f"cut from {len(guest.pus)} to {len(kept)} PUs"
     pus = tuple(replace(p, number=rank[p.number]) for p in kept)
