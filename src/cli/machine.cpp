@@ -1,7 +1,131 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// `nigh machine`: what nigh knows of this computer or of any other that can be named, as text, JSON or SVG.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
 #include "cli/commands.hpp"
+#include "machine/draw.hpp"
+#include "machine/load.hpp"
 
 namespace nigh::cli {
-void add_machine(CLI::App&, int&) {}
+
+namespace {
+struct Options {
+  std::string model;
+  std::string machine;
+  bool json = false;
+  bool svg = false;
+  bool list_models = false;
+  bool no_color = false;
+};
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
+  return size.ws_col > 120 ? 120 : size.ws_col;
+}
+
+bool use_color(const Options& options) {
+  const char* no_color = std::getenv("NO_COLOR");
+  bool refused = options.no_color || (no_color != nullptr && *no_color != '\0');
+  return !refused && isatty(STDOUT_FILENO) != 0;
+}
+
+std::string wrapped(const std::string& text, const std::string& lead, int width) {
+  std::string out = lead;
+  auto column = lead.size();
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t end = std::min(text.find(' ', at), text.size());
+    std::size_t word = end - at;
+    if (column > lead.size() && column + 1 + word > static_cast<std::size_t>(width)) {
+      out += '\n' + std::string(lead.size(), ' ');
+      column = lead.size();
+    } else if (column > lead.size()) {
+      out += ' ';
+      ++column;
+    }
+    out += text.substr(at, word);
+    column += word;
+    at = end + 1;
+  }
+  return out + '\n';
+}
+
+// What a cell of the picture is, told of the first core that shows it best.
+std::string cell_legend(const Machine& machine) {
+  for (int i : machine.of_kind(Kind::core)) {
+    const auto& pus = machine.objects[static_cast<std::size_t>(i)].children;
+    if (pus.size() < 2) continue;
+    auto number = [&](std::size_t k) { return machine.objects[static_cast<std::size_t>(pus[k])].os_index; };
+    return fmt::format("[{} {}{}] is a core with its PUs, the hardware threads", number(0), number(1),
+                       pus.size() > 2 ? " .." : "");
+  }
+  return "[0] is a core with its PU";
+}
+
+void print_text(const Machine& machine, const Options& options) {
+  int width = terminal_width();
+  bool color = use_color(options);
+  std::string title = printable(machine.title.empty() ? machine.name : machine.title);
+  std::string out = color ? "\x1b[1m" + title + "\x1b[0m\n" : title + '\n';
+  out += machine.summary() + "\n\n" + draw_text(machine, {}, width, color);
+  std::string legend = cell_legend(machine);
+  out += color ? "\x1b[2m" + legend + "\x1b[0m\n" : legend + '\n';
+  std::string links = draw_matrices(machine, width);
+  if (!links.empty()) out += '\n' + links;
+  if (!machine.origin.empty() || !machine.notes.empty()) out += '\n';
+  if (!machine.origin.empty()) out += wrapped("from " + printable(machine.origin), "", width);
+  for (const auto& note : machine.notes) out += wrapped(printable(note), "- ", width);
+  std::fputs(out.c_str(), stdout);
+}
+
+int list_models() {
+  for (const auto& name : model_names()) {
+    auto machine = load_model(name);
+    if (!machine) return report_failure("machine", machine.error().message);
+    std::fputs(fmt::format("{:<18} {}\n{:<18} {}\n", name, machine->title, "", machine->summary()).c_str(),
+               stdout);
+  }
+  return 0;
+}
+
+int show(const Options& options) {
+  if (options.list_models) return list_models();
+  auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
+  if (!machine) return report_failure("machine", machine.error().message);
+  // --probe begins here: measure, put the figures into *machine, go on.
+  if (options.json)
+    std::fputs(machine_to_json(*machine).c_str(), stdout);
+  else if (options.svg)
+    std::fputs(draw_svg(*machine).c_str(), stdout);
+  else
+    print_text(*machine, options);
+  return 0;
+}
+}  // namespace
+
+void add_machine(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  auto* command =
+      app.add_subcommand("machine", "Show the machine: its tree, its memory, the links between nodes");
+  auto* model = command->add_option("--model", options->model, "A shipped model (--list-models names them)");
+  command
+      ->add_option("--machine", options->machine,
+                   "this, a model, a .json or hwloc .xml file, or synthetic:DESCRIPTION")
+      ->excludes(model);
+  auto* json = command->add_flag("--json", options->json, "Print the machine file (docs/machine-json.md)");
+  command->add_flag("--svg", options->svg, "Print a picture")->excludes(json);
+  command->add_flag("--list-models", options->list_models, "List the shipped models");
+  command->add_flag("--no-color", options->no_color, "No colours (also: NO_COLOR=1, or output to a file)");
+  command->callback([options, &status] { status = show(*options); });
+}
+
 }  // namespace nigh::cli

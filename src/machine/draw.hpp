@@ -25,6 +25,10 @@ std::string draw_text(const Machine& machine, const PuMarks& marks = {}, int wid
 // The node-to-node matrices (SLIT, bandwidth, latency) as aligned tables with the source of each figure.
 std::string draw_matrices(const Machine& machine, int width = 80);
 
+// Text from outside as it may go to a terminal or into a picture: control characters and broken UTF-8 become
+// '?'.
+std::string printable(const std::string& text);
+
 // One self-contained <svg> element, readable in light and dark pages, no script, no outside reference.
 std::string draw_svg(const Machine& machine, const PuMarks& marks = {});
 

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "sys/os.hpp"
 
 namespace nigh {
 
 // This computer as hwloc sees it, without binding the calling thread; SLIT and HMAT links included.
 // Only PUs that are online; the affinity mask is not applied (plans do that).
 Result<Machine> load_this_machine();
+Result<Machine> load_this_machine(const sys::Os& os);  // the firmware's HMAT table read through `os`
 Result<Machine> load_hwloc_xml(const std::string& path);
 // An hwloc synthetic description, "pack:4 numa:1 core:4 pu:1".
 Result<Machine> load_hwloc_synthetic(const std::string& description);
@@ -30,7 +32,8 @@ Result<Machine> load_model(const std::string& name);
 // .json or .xml file, or "synthetic:DESCRIPTION". An error lists what was tried.
 Result<Machine> load_machine(const std::string& what);
 
-// A hash (16 hex digits) of the tree alone, not of names or links: the key of measured data.
+// A hash (16 hex digits) of the tree alone, not of names or links: the key of measured data. The memory sizes
+// of NUMA nodes are left out too: what the kernel reports changes a little with each kernel and boot.
 std::string topology_hash(const Machine& machine);
 
 }  // namespace nigh

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
+#include <tuple>
 
 namespace nigh {
 
@@ -35,45 +35,74 @@ std::string describe(const Machine& m, int index) {
   return out + " (object " + std::to_string(index) + ')';
 }
 
+// Only a leaf NUMA node may lie in another one: each PU has one local memory.
+Result<void> validate_nesting(const Machine& m, int index) {
+  const auto& o = m.objects[static_cast<std::size_t>(index)];
+  for (int up = o.parent; up >= 0; up = m.objects[static_cast<std::size_t>(up)].parent) {
+    Kind outer = m.objects[static_cast<std::size_t>(up)].kind;
+    bool node_in_node = o.kind == Kind::numa && outer == Kind::numa && !o.children.empty();
+    if (!may_hold(outer, o.kind) || node_in_node)
+      return fail(Errc::invalid, describe(m, index) + " can't be inside a " + kind_name(outer) +
+                                     "; from the outside in: " + join(kind_names));
+  }
+  return {};
+}
+
+// An object's place in the list, its children, and its PU set (the union of what is below).
+Result<void> validate_object(const Machine& m, int i) {
+  const auto& o = m.objects[static_cast<std::size_t>(i)];
+  if (i > 0 && (o.parent < 0 || o.parent >= i))
+    return fail(Errc::invalid, describe(m, i) + " must come after its parent");
+  if (auto ok = validate_nesting(m, i); !ok) return ok;
+  CpuSet below;
+  for (int c : o.children) {
+    if (c <= i || c >= static_cast<int>(m.objects.size()) ||
+        m.objects[static_cast<std::size_t>(c)].parent != i)
+      return fail(Errc::invalid, describe(m, i) + " lists a child that is not its own");
+    below |= m.objects[static_cast<std::size_t>(c)].pus;
+  }
+  if (o.kind == Kind::pu) {
+    if (o.os_index < 0) return fail(Errc::invalid, describe(m, i) + " has no os_index");
+    below.set(o.os_index);
+  } else if (o.children.empty() && o.kind != Kind::numa) {
+    return fail(Errc::invalid,
+                describe(m, i) + " is empty; only a PU or a memory-only NUMA node has nothing inside");
+  }
+  if (!(below == o.pus)) return fail(Errc::invalid, describe(m, i) + " has a PU set that is not its own");
+  return {};
+}
+
+// OS numbers name one thing each: packages, NUMA nodes and PUs in the machine, cores in their package.
+Result<void> validate_numbers(const Machine& m) {
+  std::map<std::tuple<Kind, int, int>, int> seen;
+  std::vector<int> package(m.objects.size(), -1);
+  for (int i = 1; i < static_cast<int>(m.objects.size()); ++i) {
+    const auto& o = m.objects[static_cast<std::size_t>(i)];
+    int around = package[static_cast<std::size_t>(o.parent)];
+    package[static_cast<std::size_t>(i)] = o.kind == Kind::package ? i : around;
+    bool named =
+        o.kind == Kind::package || o.kind == Kind::numa || o.kind == Kind::core || o.kind == Kind::pu;
+    if (!named) continue;
+    if (o.kind == Kind::numa && o.os_index < 0)
+      return fail(Errc::invalid, describe(m, i) + " has no os_index");
+    if (o.os_index < 0) continue;
+    auto key = std::make_tuple(o.kind, o.kind == Kind::core ? around : -1, o.os_index);
+    if (!seen.emplace(key, i).second)
+      return fail(Errc::invalid,
+                  std::string(kind_name(o.kind)) + ' ' + std::to_string(o.os_index) +
+                      (o.kind == Kind::core ? " appears twice in its package" : " appears twice"));
+  }
+  return {};
+}
+
 Result<void> validate_tree(const Machine& m) {
   if (m.objects.empty() || m.objects[0].kind != Kind::machine || m.objects[0].parent != -1)
     return fail(Errc::invalid, "a machine needs a tree whose root is of type machine");
-  std::set<int> pus;
-  std::set<int> node_numbers;
-  for (int i = 0; i < static_cast<int>(m.objects.size()); ++i) {
-    const auto& o = m.objects[static_cast<std::size_t>(i)];
-    if (i > 0 && (o.parent < 0 || o.parent >= i))
-      return fail(Errc::invalid, describe(m, i) + " must come after its parent");
-    if (i > 0) {
-      Kind outer = m.objects[static_cast<std::size_t>(o.parent)].kind;
-      bool nested_groups = o.kind == Kind::group && outer == Kind::group;
-      bool memory_in_node = o.kind == Kind::numa && outer == Kind::numa && o.children.empty();
-      if (o.kind <= outer && !nested_groups && !memory_in_node)
-        return fail(Errc::invalid, describe(m, i) + " can't be inside a " + kind_name(outer) +
-                                       "; from the outside in: " + join(kind_names));
-    }
-    CpuSet below;
-    for (int c : o.children) {
-      if (c <= i || c >= static_cast<int>(m.objects.size()) ||
-          m.objects[static_cast<std::size_t>(c)].parent != i)
-        return fail(Errc::invalid, describe(m, i) + " lists a child that is not its own");
-      below |= m.objects[static_cast<std::size_t>(c)].pus;
-    }
-    if (o.kind == Kind::pu) {
-      if (o.os_index < 0) return fail(Errc::invalid, describe(m, i) + " has no os_index");
-      if (!pus.insert(o.os_index).second)
-        return fail(Errc::invalid, "pu " + std::to_string(o.os_index) + " appears twice");
-      below.set(o.os_index);
-    } else if (o.children.empty() && o.kind != Kind::numa) {
-      return fail(Errc::invalid,
-                  describe(m, i) + " is empty; only a PU or a memory-only NUMA node has nothing inside");
-    }
-    if (!(below == o.pus)) return fail(Errc::invalid, describe(m, i) + " has a PU set that is not its own");
-    if (o.kind == Kind::numa && (o.os_index < 0 || !node_numbers.insert(o.os_index).second))
-      return fail(Errc::invalid, describe(m, i) + " needs an os_index of its own");
-  }
-  if (pus.empty()) return fail(Errc::invalid, "a machine needs at least one PU");
-  if (m.nodes.size() != node_numbers.size())
+  for (int i = 0; i < static_cast<int>(m.objects.size()); ++i)
+    if (auto ok = validate_object(m, i); !ok) return ok;
+  if (m.pus().empty()) return fail(Errc::invalid, "a machine needs at least one PU");
+  if (auto ok = validate_numbers(m); !ok) return ok;
+  if (m.nodes.size() != m.of_kind(Kind::numa).size())
     return fail(Errc::invalid, "the node list does not match the tree");
   return {};
 }
@@ -95,6 +124,13 @@ Result<void> validate_matrix(const Machine& m, const LinkMatrix& matrix, const c
   return {};
 }
 }  // namespace
+
+bool may_hold(Kind outer, Kind inner) {
+  bool floating = inner == Kind::group || inner == Kind::numa;
+  if (floating) return outer < Kind::core;
+  if (outer == Kind::group || outer == Kind::numa) return inner != Kind::machine;
+  return outer < inner;
+}
 
 const char* kind_name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 const char* source_name(Source source) { return source_names[static_cast<std::size_t>(source)]; }

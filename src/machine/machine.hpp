@@ -24,8 +24,13 @@
 
 namespace nigh {
 
-// Ordered from the outside in; a child's kind is always greater than its parent's, but for groups in groups.
+// Ordered from the outside in: of the kinds other than group and numa, a child's is always greater than that
+// of everything around it. Groups and NUMA nodes sit where their CPUs are, anywhere outside cores: one memory
+// may serve four packages (machine, numa, package), one L3 may span three NUMA nodes (package, l3, numa).
 enum class Kind : std::uint8_t { machine, group, board, package, die, numa, l3, l2, core, pu };
+
+// Whether an object of kind `inner` may lie below one of kind `outer` (directly or further in).
+bool may_hold(Kind outer, Kind inner);
 
 // The name used in JSON and on screen ("machine", "board", ..., "pu"), and back.
 const char* kind_name(Kind kind);

@@ -1,0 +1,289 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Boxes in boxes as SVG. Each box picks the number of columns that fits its children into the smallest frame
+// of a page's proportions, so a laptop and a machine of 512 PUs both come out well shaped. Colours are
+// classes with a light and a dark form; ink is currentColor, so the picture takes the page's own where it is
+// inlined.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machine/draw_model.hpp"
+#include "machine/palette.hpp"
+
+namespace nigh {
+
+namespace {
+constexpr double aspect = 1.5;
+constexpr double pad = 9;
+constexpr double gap = 8;
+constexpr double title_height = 21;
+constexpr double char_width = 6.6;  // of a 12 px sans title, on the wide side
+constexpr double core_pad = 3;
+constexpr double pu_gap = 2;
+constexpr double core_gap = 5;
+constexpr double head_height = 50;
+constexpr double margin = 18;
+
+struct Size {
+  double w = 0;
+  double h = 0;
+};
+
+struct Laid {
+  const DrawBox* box = nullptr;
+  Size size;
+  std::vector<Laid> boxes;
+  std::size_t cell_columns = 1;
+  std::size_t box_columns = 1;
+  Size cells;
+};
+
+std::string escape(const std::string& text) {
+  std::string out;
+  for (char c : printable(text)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+// The frame of the page's proportions that holds a picture of this size.
+double frame_of(Size s) { return std::max(s.w / aspect, s.h); }
+
+class SvgDrawer {
+ public:
+  SvgDrawer(const Machine& machine, const PuMarks& marks);
+  std::string draw();
+
+ private:
+  [[nodiscard]] Size grid(const std::vector<Laid>& boxes, std::size_t columns) const;
+  [[nodiscard]] Size core_size(const DrawBox& box) const;
+  void lay_cells(Laid& laid) const;
+  Laid lay(const DrawBox& box) const;
+  void put(const Laid& laid, double x, double y);
+  void put_boxes(const Laid& laid, double x, double y);
+  void put_cells(const Laid& laid, double x, double y);
+  void put_pu(int pu, double x, double y);
+  [[nodiscard]] std::string head(Size size) const;
+
+  const Machine& machine_;
+  const PuMarks& marks_;
+  DrawBox root_;
+  double pu_width_ = 24;
+  double pu_height_ = 20;
+  std::string out_;
+};
+
+SvgDrawer::SvgDrawer(const Machine& machine, const PuMarks& marks)
+    : machine_(machine), marks_(marks), root_(draw_model(machine, marks)) {
+  int longest = 2;
+  for (int pu : machine.pus().members())
+    longest = std::max(longest, static_cast<int>(std::to_string(pu).size()));
+  for (const auto& [pu, mark] : marks) longest = std::max(longest, display_width(mark.text));
+  pu_width_ = std::max(pu_width_, 9 + 7.0 * longest);
+  if (!marks.empty()) pu_height_ = 31;
+}
+
+Size SvgDrawer::core_size(const DrawBox& box) const {
+  std::size_t pus = 1;
+  for (const auto& c : box.cells) pus = std::max(pus, c.pus.size());
+  auto n = static_cast<double>(pus);
+  return {2 * core_pad + n * pu_width_ + (n - 1) * pu_gap, 2 * core_pad + pu_height_};
+}
+
+void SvgDrawer::lay_cells(Laid& laid) const {
+  std::size_t n = laid.box->cells.size();
+  if (n == 0) return;
+  Size core = core_size(*laid.box);
+  double best = 1e300;
+  for (std::size_t columns = 1; columns <= n; ++columns) {
+    auto rows = static_cast<double>((n + columns - 1) / columns);
+    auto across = static_cast<double>(columns);
+    Size s{across * core.w + (across - 1) * core_gap, rows * core.h + (rows - 1) * core_gap};
+    double holes = static_cast<double>(columns) * rows - static_cast<double>(n);
+    double cost = std::max(s.w / 2.2, s.h) * (1 + 0.02 * holes);
+    if (cost >= best) continue;
+    best = cost;
+    laid.cell_columns = columns;
+    laid.cells = s;
+  }
+}
+
+// Size of a grid whose columns and rows are each as large as their largest member.
+Size SvgDrawer::grid(const std::vector<Laid>& boxes, std::size_t columns) const {
+  double each = 0;
+  for (const auto& b : boxes) each = std::max(each, b.size.w);
+  Size s{static_cast<double>(columns) * each + static_cast<double>(columns - 1) * gap, -gap};
+  for (std::size_t at = 0; at < boxes.size(); at += columns) {
+    double row = 0;
+    for (std::size_t i = at; i < std::min(boxes.size(), at + columns); ++i)
+      row = std::max(row, boxes[i].size.h);
+    s.h += row + gap;
+  }
+  return s;
+}
+
+Laid SvgDrawer::lay(const DrawBox& box) const {
+  Laid laid;
+  laid.box = &box;
+  for (const auto& b : box.boxes) laid.boxes.push_back(lay(b));
+  lay_cells(laid);
+  Size inside = laid.cells;
+  if (!laid.boxes.empty()) {
+    double best = 1e300;
+    Size boxes;
+    for (std::size_t columns = 1; columns <= laid.boxes.size(); ++columns) {
+      Size s = grid(laid.boxes, columns);
+      std::size_t holes = (columns - laid.boxes.size() % columns) % columns;
+      double cost = frame_of(s) * (1 + 0.1 * static_cast<double>(holes) / static_cast<double>(columns));
+      if (cost >= best) continue;
+      best = cost;
+      laid.box_columns = columns;
+      boxes = s;
+    }
+    if (inside.h > 0) inside.h += gap;
+    inside = {std::max(inside.w, boxes.w), inside.h + boxes.h};
+  }
+  bool titled = !box.title.empty();
+  double title = titled ? char_width * display_width(box.full_title()) : 0;
+  double edge = titled ? 2 * pad : 0;
+  laid.size = {std::max(inside.w, title) + edge, inside.h + edge + (titled ? title_height - 5 : 0)};
+  return laid;
+}
+
+void SvgDrawer::put_pu(int pu, double x, double y) {
+  auto mark = marks_.find(pu);
+  double middle = x + pu_width_ / 2;
+  auto rect = [&](const std::string& style) {
+    out_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" {}/>", x,
+                        y, pu_width_, pu_height_, style);
+  };
+  if (mark == marks_.end() || mark->second.color < 0) {
+    bool off = mark != marks_.end();
+    rect(off ? "class=\"nigh-off\"" : "class=\"nigh-pu\"");
+    out_ += fmt::format("<text class=\"nigh-num{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
+                        off ? " nigh-dim" : "", middle, y + pu_height_ / 2 + 4, pu);
+    return;
+  }
+  auto colour = palette_color(mark->second.color);
+  auto text = ink_on(colour);
+  rect(fmt::format("fill=\"{}\"", hex(colour)));
+  out_ += fmt::format("<text class=\"nigh-mark\" x=\"{:.1f}\" y=\"{:.1f}\" style=\"fill:{}\">{}</text>",
+                      middle, y + 14, hex(text), escape(mark->second.text));
+  out_ += fmt::format("<text class=\"nigh-small\" x=\"{:.1f}\" y=\"{:.1f}\" style=\"fill:{}\">{}</text>",
+                      middle, y + 26, hex(text), pu);
+}
+
+void SvgDrawer::put_cells(const Laid& laid, double x, double y) {
+  Size core = core_size(*laid.box);
+  for (std::size_t i = 0; i < laid.box->cells.size(); ++i) {
+    const auto& cell = laid.box->cells[i];
+    double cx = x + static_cast<double>(i % laid.cell_columns) * (core.w + core_gap);
+    double cy = y + static_cast<double>(i / laid.cell_columns) * (core.h + core_gap);
+    double wide = 2 * core_pad + static_cast<double>(cell.pus.size()) * (pu_width_ + pu_gap) - pu_gap;
+    out_ += fmt::format(
+        "<rect class=\"nigh-core\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+        "rx=\"6\"/>",
+        cx, cy, wide, core.h);
+    for (std::size_t k = 0; k < cell.pus.size(); ++k)
+      put_pu(cell.pus[k], cx + core_pad + static_cast<double>(k) * (pu_width_ + pu_gap), cy + core_pad);
+    out_ += '\n';
+  }
+}
+
+void SvgDrawer::put_boxes(const Laid& laid, double x, double y) {
+  double each = 0;
+  for (const auto& b : laid.boxes) each = std::max(each, b.size.w);
+  for (std::size_t at = 0; at < laid.boxes.size(); at += laid.box_columns) {
+    double row = 0;
+    for (std::size_t i = at; i < std::min(laid.boxes.size(), at + laid.box_columns); ++i) {
+      put(laid.boxes[i], x + static_cast<double>(i - at) * (each + gap), y);
+      row = std::max(row, laid.boxes[i].size.h);
+    }
+    y += row + gap;
+  }
+}
+
+void SvgDrawer::put(const Laid& laid, double x, double y) {
+  const auto& box = *laid.box;
+  if (!box.title.empty()) {
+    const char* look = box.has(Kind::numa) ? (box.pus.empty() ? "nigh-memory" : "nigh-node") : "nigh-box";
+    out_ += fmt::format(
+        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+        "rx=\"8\"/>\n<text class=\"nigh-title\" x=\"{:.1f}\" y=\"{:.1f}\">",
+        look, x, y, laid.size.w, laid.size.h, x + pad, y + 16);
+    for (std::size_t i = 0; i < box.title.size(); ++i)
+      out_ += i == 0 ? fmt::format("<tspan class=\"nigh-name\">{}</tspan>", escape(box.title[0]))
+                     : " · " + escape(box.title[i]);
+    out_ += "</text>\n";
+    x += pad;
+    y += pad + title_height - 5;
+  }
+  put_cells(laid, x, y);
+  if (!box.cells.empty()) y += laid.cells.h + gap;
+  put_boxes(laid, x, y);
+}
+
+std::string SvgDrawer::head(Size size) const {
+  std::string name = machine_.title.empty() ? machine_.name : machine_.title;
+  if (name.empty()) name = "machine";
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"nigh-machine\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+      "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
+      size.w, size.h, escape(name));
+  out +=
+      "<style>\n"
+      ".nigh-machine{color:#1c2430;font-family:Inter,\"Segoe UI\",\"DejaVu Sans\",Helvetica,Arial,sans-serif;"
+      "max-width:100%;height:auto}\n"
+      ".nigh-machine text{fill:currentColor;font-size:11.5px}\n"
+      ".nigh-machine .nigh-head{font-size:17px;font-weight:600}\n"
+      ".nigh-machine .nigh-sub{font-size:12px;fill-opacity:.65}\n"
+      ".nigh-machine .nigh-title{fill-opacity:.72}\n"
+      ".nigh-machine .nigh-name{font-weight:600;fill-opacity:1}\n"
+      ".nigh-machine .nigh-box{fill:currentColor;fill-opacity:.035;stroke:currentColor;stroke-opacity:.28}\n"
+      ".nigh-machine .nigh-node{fill:#2f6fde;fill-opacity:.09;stroke:#2f6fde;stroke-opacity:.6}\n"
+      ".nigh-machine .nigh-memory{fill:#8b5cf6;fill-opacity:.13;stroke:#8b5cf6;stroke-opacity:.75;"
+      "stroke-dasharray:5 3}\n"
+      ".nigh-machine .nigh-core{fill:currentColor;fill-opacity:.09}\n"
+      ".nigh-machine .nigh-pu{fill:#fff;fill-opacity:.95}\n"
+      ".nigh-machine .nigh-off{fill:currentColor;fill-opacity:.05}\n"
+      ".nigh-machine .nigh-num{text-anchor:middle;font-variant-numeric:tabular-nums}\n"
+      ".nigh-machine .nigh-dim{fill-opacity:.35}\n"
+      ".nigh-machine text.nigh-mark{text-anchor:middle;font-weight:700}\n"
+      ".nigh-machine text.nigh-small{text-anchor:middle;font-size:9px;fill-opacity:.85}\n"
+      "@media (prefers-color-scheme:dark){.nigh-machine{color:#e6e9ef}.nigh-machine .nigh-pu{fill:#0b0f16;"
+      "fill-opacity:.55}.nigh-machine .nigh-box{fill-opacity:.06}.nigh-machine .nigh-node{fill-opacity:.16;"
+      "stroke:#6ea0ff}}\n"
+      "</style>\n";
+  out += fmt::format(
+      "<text class=\"nigh-head\" x=\"{0:.0f}\" y=\"32\">{1}</text>\n"
+      "<text class=\"nigh-sub\" x=\"{0:.0f}\" y=\"52\">{2}</text>\n",
+      margin, escape(name), escape(machine_.summary()));
+  return out;
+}
+
+std::string SvgDrawer::draw() {
+  Laid laid = lay(root_);
+  std::string name = machine_.title.empty() ? machine_.name : machine_.title;
+  double words = std::max(9.6 * display_width(name), char_width * display_width(machine_.summary()));
+  Size size{std::max(laid.size.w, words) + 2 * margin, laid.size.h + head_height + 2 * margin};
+  put(laid, margin, head_height + margin);
+  return head(size) + out_ + "</svg>\n";
+}
+}  // namespace
+
+std::string draw_svg(const Machine& machine, const PuMarks& marks) {
+  return SvgDrawer(machine, marks).draw();
+}
+
+}  // namespace nigh
