@@ -1,0 +1,176 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collecting the account. Counters are relaxed atomics and records only grow, so that the account can be
+// written while other threads still run, and whichever thread calls exit(). Only the first process of a run
+// says that it saw no region; its children speak only if they have something to tell. The first process marks
+// the variable it passes on by its case: NIGH_EXPLAIN=text becomes Text, in place, since libc is not there
+// yet to change the environment.
+#include "openmp/account.hpp"
+
+#include <link.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openmp/callsite.hpp"
+#include "openmp/cures.hpp"
+#include "openmp/say.hpp"
+#include "openmp/session.hpp"
+
+namespace nigh::preload {
+
+static struct {
+  std::atomic<unsigned> outer, inner, bindings, refused, threads, moved;
+  std::atomic<bool> program_made_threads;
+  bool json;
+  bool first_process;
+  const char* stripped[16];
+  int nstripped;
+  Runtime runtime[kRuntimes];
+  std::atomic<int> nruntimes;
+} a;
+
+static void add(std::atomic<unsigned>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+Tally account_tally() { return {a.outer, a.inner, a.bindings, a.refused, a.threads, a.moved}; }
+
+void account_begin(char* wish) {
+  if (!wish || !*wish) return;
+  const char first = static_cast<char>(*wish | 0x20);
+  if (first != 't' && first != 'j') return;
+  g.explain = true;
+  a.json = first == 'j';
+  a.first_process = *wish == first;
+  *wish = static_cast<char>(first & ~0x20);
+}
+
+void account_stripped(const char* entry) {
+  if (a.nstripped < static_cast<int>(sizeof a.stripped / sizeof *a.stripped))
+    a.stripped[a.nstripped++] = entry;
+}
+
+int account_stripped_entries(const char* const** list) {
+  *list = a.stripped;
+  return a.nstripped;
+}
+
+void account_runtime(const char* name, const char* path, const char* version) {
+  lock();
+  const int n = a.nruntimes.load(std::memory_order_relaxed);
+  bool room = n < kRuntimes;
+  for (int i = 0; i < n; i++) room = room && strcmp(a.runtime[i].path, path) != 0;
+  if (room) {
+    Runtime& runtime = a.runtime[n];
+    runtime.name = name;
+    strncpy(runtime.path, path, sizeof runtime.path - 1);
+    strncpy(runtime.version, version ? version : "", sizeof runtime.version - 1);
+    a.nruntimes.store(n + 1, std::memory_order_release);
+  }
+  unlock();
+}
+
+int account_runtimes(const Runtime** list) {
+  *list = a.runtime;
+  return a.nruntimes.load(std::memory_order_acquire);
+}
+
+void account_refused() { add(a.refused); }
+
+void account_bound(int place) {
+  if (place > kKeep && !t.first_place) {
+    t.first_place = place;
+    if (g.explain) add(a.threads);
+  } else if (g.explain && place > kKeep && place != t.first_place && !t.counted) {
+    t.counted = true;
+    add(a.moved);
+  }
+  if (g.explain) add(a.bindings);
+}
+
+static Visits* visits_of(Node* node) {
+  Visits* visits = node->visits.load(std::memory_order_acquire);
+  if (visits) return visits;
+  auto* made = static_cast<Visits*>(calloc(1, sizeof(Visits)));
+  if (made && node->visits.compare_exchange_strong(visits, made)) return made;
+  free(made);
+  return visits;
+}
+
+static void note_thread(Visits& visits, int tid) {
+  for (auto& slot : visits.thread) {
+    int there = slot.load(std::memory_order_relaxed);
+    if (there == tid || (there == 0 && slot.compare_exchange_strong(there, tid)) || there == tid) return;
+  }
+  add(visits.more_threads);
+}
+
+void account_enter(Node* node) {
+  if (node == &g.helper) return;
+  if (node->index == 0) add(node->depth == 1 ? a.outer : a.inner);
+  Visits* visits = visits_of(node);
+  if (!visits) return;
+  add(visits->count);
+  const int cpu = sched_getcpu();
+  visits->seen.store(cpu + 1, std::memory_order_relaxed);
+  if (node->place > kKeep && cpu != pu_of_place(node->place)) add(visits->elsewhere);
+  note_thread(*visits, static_cast<int>(nigh_raw_gettid()));
+}
+
+static void forget_visits(Node* node) {
+  if (Visits* visits = node->visits.load(std::memory_order_relaxed))
+    memset(static_cast<void*>(visits), 0, sizeof *visits);
+  for (Kids* kids = node->kids.load(std::memory_order_acquire); kids; kids = kids->next)
+    for (unsigned i = 0; i < kids->size; i++) forget_visits(&kids->node[i]);
+}
+
+void account_forget() {
+  a.outer = a.inner = a.bindings = a.refused = a.threads = a.moved = 0;
+  a.first_process = false;
+  for (auto& count : g_cures_used) count = 0;
+  for (const Plan* plan = all_plans(); plan; plan = plan->next)
+    for (Root* root = plan->roots; root; root = root->next) forget_visits(&root->node);
+}
+
+// ---- a libgomp that was linked in
+// --------------------------------------------------------------------------
+
+// A static libgomp calls libc's pthread_create, thus us, from the program's own code: worth a look at the
+// end.
+void account_thread_made(void* caller) {
+  if (a.program_made_threads.load(std::memory_order_relaxed) || g.prepared.load(std::memory_order_relaxed))
+    return;
+  if (!from_runtime(caller)) a.program_made_threads.store(true, std::memory_order_relaxed);
+}
+
+// libgomp's error messages and variables are in its read-only data, wherever that was linked to.
+bool has_static_libgomp() {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* info, size_t, void*) {
+               if (info->dlpi_name && *info->dlpi_name) return 1;  // the program itself comes first
+               for (int i = 0; i < info->dlpi_phnum; i++) {
+                 const auto& part = info->dlpi_phdr[i];
+                 const auto* start = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+                 if (part.p_type == PT_LOAD && part.p_flags & PF_R &&
+                     memmem(start, part.p_filesz, "GOMP_SPINCOUNT", 14))
+                   return 2;
+               }
+               return 1;
+             },
+             nullptr) == 2;
+}
+
+void account_end() {
+  const bool saw_regions = a.outer.load() > 0;
+  if (g.explain) {
+    if (saw_regions || a.first_process) print_account(a.json);
+    return;
+  }
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  if (g.prepared.load() || !a.program_made_threads.load() || !spec || !*spec) return;
+  if (has_static_libgomp())
+    say("this program has libgomp linked into it (-static-libgomp or -static), where its regions can't be "
+        "seen: it ran unbound; link it with the shared libgomp");
+}
+
+}  // namespace nigh::preload

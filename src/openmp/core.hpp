@@ -1,0 +1,161 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The core of the preloaded library: where is this thread in the tree of nested teams, and is it bound there?
+// Both ways in (libgomp's entry points, OMPT's callbacks) reduce to one act, enter(parent, index, size): this
+// thread is now thread `index` of a team of `size` that `parent` opened. Each thread keeps its node in TLS,
+// each node caches its teams by size, so that in the steady state enter() is a short list walk and one
+// comparison, with no lock, no allocation and no system call. All state is plain data with constant
+// initialisers: this code runs before the C++ library, before libc and after exit() began, so nothing here
+// may need a constructor.
+//
+//   Plan --> roots: Root(0), Root(1), ..   one per thread that opens outermost regions
+//   Node --> kids: Kids{size 4: Node[4]} -> Kids{size 3: Node[3]}  -> ..   newest first, never freed
+#pragma once
+
+#include <stddef.h>
+
+#include <atomic>
+
+#include "sys/raw.h"
+
+struct nigh_planner;
+
+namespace nigh::preload {
+
+// An affinity mask as the kernel writes it. 4096 CPUs: what Linux can be built for on x86-64 without patches
+// is 8192, and the largest machine sold has fewer than half of ours.
+constexpr int kMaskCpus = 4096;
+constexpr int kWordBits = 8 * sizeof(unsigned long);
+struct Mask {
+  unsigned long word[kMaskCpus / kWordBits];
+
+  bool has(int cpu) const { return word[cpu / kWordBits] >> (cpu % kWordBits) & 1; }
+  void add(int cpu) { word[cpu / kWordBits] |= 1UL << (cpu % kWordBits); }
+  int count() const;
+  bool load(int tid);         // from the kernel; false if the kernel's masks are longer than ours
+  long store(int tid) const;  // to the kernel: 0 or -errno
+};
+
+// Where a node's threads belong: PU number + 1, so that zeroed memory means "stay where you are".
+constexpr int kKeep = 0;
+constexpr int kFree = -1;  // anywhere in the process's own mask
+inline int place_of_pu(int pu) { return pu + 1; }
+inline int pu_of_place(int place) { return place - 1; }
+
+struct Plan;
+struct Node;
+struct Visits;  // what the account saw at a node, see account.hpp
+
+struct Kids {
+  unsigned size;
+  Kids* next;
+  Node* node;
+};
+
+struct Node {
+  Plan* plan;
+  Node* parent;
+  int place;
+  int depth;  // number of parallel regions around it
+  unsigned index, size;
+  std::atomic<Kids*> kids;
+  std::atomic<Visits*> visits;
+};
+
+struct Root {
+  int number;
+  Root* next;
+  Node node;
+};
+
+struct Plan {
+  nigh_planner* planner;
+  int levels;
+  Root* roots;  // under the lock
+  Plan* next;   // every plan ever made; one per distinct spec
+  char* spec;
+};
+
+struct OldRegion;  // an open region of libgomp's two-call interface, see gomp.cpp
+
+// Everything we know about one thread. Zeroed memory is the state of a thread we never met.
+struct Thread {
+  Node* node;       // the node of the implicit task this thread runs; null outside parallel regions
+  int held;         // the place we bound this thread to; kKeep: we did not
+  unsigned epoch;   // held is only believed while this equals g.epoch
+  Plan* plan;       // the plan that root belongs to
+  Node* root;       // this thread's root in that plan
+  int root_number;  // + 1
+  bool has_own;     // own holds this thread's mask; else g.home does
+  bool counted;     // the account has met this thread
+  int first_place;  // for the account: where it was first bound
+  OldRegion* old;
+  Mask own;  // the mask this thread would have without us
+};
+
+struct Globals {
+  std::atomic<Plan*> plan;      // in force for the next outermost region; null: pass through
+  std::atomic<unsigned> epoch;  // raised when somebody else may have moved threads we bound
+  std::atomic<bool> prepared;   // first_region() has run
+  bool explain;                 // the account is wanted
+  bool user_levels;             // the user set OMP_MAX_ACTIVE_LEVELS or OMP_NESTED
+  bool late;                    // our constructor ran after libc's: a runtime may have pinned us before it
+  bool pinned_by_omp;           // OpenMP's own binding variables were in force when we started
+  Mask start;                   // the mask at our constructor
+  Mask home;                    // the mask of the process: what the plan may use
+  Node helper;  // stands for the runtime's own teams (libomp's hidden helpers): not ours to place
+};
+
+extern Globals g;
+extern __attribute__((tls_model("initial-exec"))) __thread Thread t;
+
+// Slow paths, out of line.
+Kids* make_kids(Node* parent, unsigned size);
+void settle(Node* node);
+void account_enter(Node* node);
+void first_region();
+Node* take_root(Plan* plan);
+
+// Plans. Replaces the plan in force; 0, or -1 with one sentence in err.
+int set_spec(const char* spec, char* err, size_t errsize);
+int count_levels(const char* spec);
+
+inline Node* child(Node* parent, unsigned index, unsigned size) {
+  if (parent == &g.helper || index >= size) return parent;
+  Kids* kids = parent->kids.load(std::memory_order_acquire);
+  while (kids && kids->size != size) kids = kids->next;
+  if (!kids && !(kids = make_kids(parent, size))) return parent;
+  return &kids->node[index];
+}
+
+// This thread is now thread `index` of a team of `size` opened by `parent`.
+inline void enter(Node* parent, unsigned index, unsigned size) {
+  Node* node = child(parent, index, size);
+  t.node = node;
+  if (node->place != t.held || t.epoch != g.epoch.load(std::memory_order_relaxed)) settle(node);
+  if (__builtin_expect(g.explain, 0)) account_enter(node);
+}
+
+// The node that a region opened by this thread hangs under; null: run without us. `threads` is the number
+// asked for, 0 if the runtime decides. A lone thread's region neither loads the planner nor binds anybody.
+inline Node* opener(unsigned threads) {
+  if (t.node) return t.node;
+  if (__builtin_expect(!g.prepared.load(std::memory_order_acquire), 0)) {
+    if (threads == 1) return nullptr;
+    first_region();
+  }
+  Plan* plan = g.plan.load(std::memory_order_acquire);
+  if (!plan) return nullptr;
+  return t.plan == plan ? t.root : take_root(plan);
+}
+
+// The mask this thread would have without us, and whether we changed it.
+inline const Mask& own_mask() { return t.has_own ? t.own : g.home; }
+inline bool is_bound() { return t.held > kKeep; }
+
+// One lock for everything rare: plans, roots, making nodes. Taken around fork.
+void lock();
+void unlock();
+
+}  // namespace nigh::preload

@@ -1,0 +1,103 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// OMPT: the runtime calls us when a region begins (in the opening thread) and when each thread starts its
+// implicit task. The opener's node travels in the region's data word. Three kinds of region are not the
+// program's:
+//   - libomp's hidden helper team, eight threads for deferred target tasks: its code address lies in the
+//   runtime itself;
+//   - the serial team libomp puts around the body of a teams construct: it has no code address at all;
+//   - a league of one team, which is no level.
+// The tool registers whenever the library is loaded: omp_set_nesting_info may bring a plan at any time.
+#include "openmp/ompt.hpp"
+
+#include <dlfcn.h>
+#include <omp-tools.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "openmp/account.hpp"
+#include "openmp/callsite.hpp"
+#include "openmp/core.hpp"
+#include "openmp/cures.hpp"
+#include "openmp/say.hpp"
+
+namespace nigh::preload {
+
+static std::atomic<bool> g_active;
+static const char* g_declined;
+static Node g_transparent;  // in a region's data: this region is no level
+
+bool ompt_active() { return g_active.load(std::memory_order_acquire); }
+const char* ompt_declined() { return g_declined; }
+
+static void* region_node(unsigned threads, int flags, const void* code) {
+  if (!code) return &g_transparent;
+  if (flags & ompt_parallel_league && !cured(Cure::kLeague)) return &g_transparent;
+  // Only an outermost region can be the helpers': their first thread is in no team.
+  if (!t.node && cured(Cure::kHelpers) && from_runtime(const_cast<void*>(code))) {
+    used(Cure::kHelpers);
+    return &g.helper;
+  }
+  return opener(threads);
+}
+
+static void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* region, unsigned threads,
+                              int flags, const void* code) {
+  region->ptr = region_node(threads, flags, code);
+}
+
+static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* region, ompt_data_t* task,
+                             unsigned size, unsigned index, int flags) {
+  if (endpoint != ompt_scope_begin) {
+    t.node = static_cast<Node*>(task->ptr);
+    return;
+  }
+  task->ptr = t.node;
+  if (flags & ompt_task_initial && size <= 1) return;  // a thread's first task, or a league of one team
+  auto* parent = region ? static_cast<Node*>(region->ptr) : nullptr;
+  if (!parent || parent == &g_transparent) return;
+  if (flags & ompt_task_initial) used(Cure::kLeague);
+  enter(parent, index, size);
+}
+
+static int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
+  auto set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
+  if (!set) return 0;
+  set(ompt_callback_parallel_begin, reinterpret_cast<ompt_callback_t>(on_parallel_begin));
+  set(ompt_callback_implicit_task, reinterpret_cast<ompt_callback_t>(on_implicit_task));
+  g_active.store(true, std::memory_order_release);
+  return 1;
+}
+
+static void finalize(ompt_data_t*) { g_active.store(false, std::memory_order_release); }
+
+// Runs before the runtime reads its own variables: nested regions must be allowed to be real.
+static void allow_levels() {
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  const int levels = spec ? count_levels(spec) : 0;
+  if (levels < 1) return;
+  char text[16];
+  snprintf(text, sizeof text, "%d", levels);
+  if (!getenv("OMP_NESTED")) setenv("OMP_MAX_ACTIVE_LEVELS", text, 0);
+  if (levels > 1) setenv("KMP_HOT_TEAMS_MAX_LEVEL", text, 0);
+}
+
+}  // namespace nigh::preload
+
+NIGH_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned, const char* runtime) {
+  using namespace nigh::preload;
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  const char* others = getenv("OMP_TOOL_LIBRARIES");
+  Dl_info info{};
+  dladdr(__builtin_return_address(0), &info);
+  account_runtime("libomp", info.dli_fname ? info.dli_fname : "", runtime);
+  if (others && *others) {
+    g_declined = "OMP_TOOL_LIBRARIES asks for another OMPT tool, and a runtime takes only one";
+    if (spec && *spec) say("%s: threads run unbound; unset OMP_TOOL_LIBRARIES to bind them", g_declined);
+    return nullptr;
+  }
+  allow_levels();
+  static ompt_start_tool_result_t tool = {initialize, finalize, {0}};
+  return &tool;
+}

@@ -1,0 +1,198 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From a spec to a plan in force: at the first region that is worth it (OMP_NESTING_TEAM_SIZE), or when the
+// program says so (omp_set_nesting_info). The planner is made outside our lock, because opening it takes the
+// loader's, and a library whose constructor opens a region holds that already; two threads that come first
+// both make one, and one is dropped. A plan is never freed, since teams still running hold its nodes, but a
+// spec used before gets its old plan back: memory grows with the number of distinct specs, not of calls.
+#include "openmp/session.hpp"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "openmp/account.hpp"
+#include "openmp/callsite.hpp"
+#include "openmp/cures.hpp"
+#include "openmp/leaks.hpp"
+#include "openmp/planner.hpp"
+#include "openmp/say.hpp"
+
+namespace nigh::preload {
+
+static Plan* g_plans;  // under the lock
+static bool g_ready;   // under the lock
+
+const Plan* all_plans() { return g_plans; }
+
+const char* current_spec() {
+  Plan* plan = g.plan.load(std::memory_order_acquire);
+  return plan ? plan->spec : nullptr;
+}
+
+int count_levels(const char* spec) {
+  int fields = 1;
+  for (const char* c = spec; *c; c++) fields += *c == ',';
+  return fields % 2 == 0 ? fields / 2 : 0;
+}
+
+// ---- the mask
+// ----------------------------------------------------------------------------------------------
+
+// A cpu list, "0-5,8"; false if it is not one.
+static bool parse_cpus(const char* text, Mask& mask) {
+  memset(&mask, 0, sizeof mask);
+  while (*text) {
+    char* end = nullptr;
+    const long first = strtol(text, &end, 10);
+    if (end == text) return false;
+    long last = first;
+    if (*end == '-') {
+      text = end + 1;
+      last = strtol(text, &end, 10);
+      if (end == text) return false;
+    }
+    if (first < 0 || last < first || last >= kMaskCpus) return false;
+    for (long cpu = first; cpu <= last; cpu++) mask.add(static_cast<int>(cpu));
+    if (*end && *end != ',') return false;
+    text = *end ? end + 1 : end;
+  }
+  return mask.count() > 0;
+}
+
+// The initial thread's mask now, since the program or its MPI library may have narrowed it with good reason;
+// the mask at our start if OpenMP's own variables pinned that thread meanwhile. Within what the launcher saw.
+static Mask process_mask() {
+  Mask mask = g.start, now, launcher;
+  if (!(g.pinned_by_omp && !g.late) && now.load(getpid()) && now.count() > 0) mask = now;
+  const char* text = getenv("NIGH_MASK");
+  if (!text || !parse_cpus(text, launcher)) return mask;
+  Mask both = mask;
+  for (size_t i = 0; i < sizeof both.word / sizeof *both.word; i++) both.word[i] &= launcher.word[i];
+  return both.count() > 0 ? both : mask;
+}
+
+static void warn_if_late() {
+  if (!g.late || g.home.count() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
+  const char* names[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"};
+  for (const char* name : names)
+    if (getenv(name) || getenv("NIGH_STRIPPED")) {
+      say("the OpenMP runtime had pinned this program to one PU before nigh was loaded: start it with nigh "
+          "run");
+      return;
+    }
+}
+
+// ---- plans
+// -------------------------------------------------------------------------------------------------
+
+// Once per process, before any plan; safe to repeat.
+static void get_ready() {
+  const Mask home = process_mask();
+  lock();
+  const bool first = !g_ready;
+  g_ready = true;
+  if (first) {
+    if (!is_bound()) g.home = home;
+    g.user_levels = getenv("OMP_MAX_ACTIVE_LEVELS") || getenv("OMP_NESTED");
+  }
+  unlock();
+  if (!first) return;
+  watch_forks();
+}
+
+static Plan* find_plan(const char* spec) {
+  Plan* plan = g_plans;
+  while (plan && strcmp(plan->spec, spec) != 0) plan = plan->next;
+  return plan;
+}
+
+// Publishes a plan for spec, unless another thread was faster.
+static bool adopt(const char* spec, nigh_planner* planner) {
+  lock();
+  Plan* plan = find_plan(spec);
+  if (!plan && planner) {
+    plan = static_cast<Plan*>(calloc(1, sizeof(Plan)));
+    char* copy = strdup(spec);
+    if (plan && copy) {
+      plan->planner = planner;
+      plan->levels = planner_levels(planner);
+      plan->spec = copy;
+      plan->next = g_plans;
+      g_plans = plan;
+    } else {
+      free(plan);
+      free(copy);
+      plan = nullptr;
+    }
+  }
+  if (plan) g.plan.store(plan, std::memory_order_release);
+  unlock();
+  return plan != nullptr;
+}
+
+int set_spec(const char* spec, char* err, size_t errsize) {
+  get_ready();
+  if (adopt(spec, nullptr)) return 0;
+  nigh_planner* planner = planner_new(spec, g.home, err, errsize);
+  if (planner && adopt(spec, planner)) return 0;
+  if (planner) snprintf(err, errsize, "out of memory");
+  return -1;
+}
+
+void first_region() {
+  get_ready();
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  if (spec && *spec) {
+    static std::atomic<bool> said;
+    char err[512] = "";
+    warn_if_late();
+    if (set_spec(spec, err, sizeof err) && !said.exchange(true))
+      say("OMP_NESTING_TEAM_SIZE: %s; the program runs unbound", err);
+  }
+  g.prepared.store(true, std::memory_order_release);
+}
+
+// Makes nested regions real for the calling thread, as far as the plan goes, unless the user decided that.
+static void raise_levels() {
+  using Get = int (*)(void);
+  using Set = void (*)(int);
+  auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "omp_get_max_active_levels"));
+  auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_max_active_levels"));
+  Plan* plan = g.plan.load(std::memory_order_acquire);
+  if (get && set && plan && !g.user_levels && get() < plan->levels) set(plan->levels);
+}
+
+static int set_nesting_info(const char* spec) {
+  char err[512] = "";
+  if (!spec) {
+    say("omp_set_nesting_info: the argument is a null pointer");
+    return -1;
+  }
+  const int rc = set_spec(spec, err, sizeof err);
+  if (rc) {
+    say("omp_set_nesting_info: %s; the plan stays as it was", err);
+  } else {
+    g.prepared.store(true, std::memory_order_release);  // what the environment says comes too late now
+    raise_levels();
+  }
+  return rc;
+}
+
+}  // namespace nigh::preload
+
+NIGH_EXPORT int nigh_omp_set_nesting_info(const char* spec) { return nigh::preload::set_nesting_info(spec); }
+NIGH_EXPORT int omp_set_nesting_info(const char* spec) { return nigh::preload::set_nesting_info(spec); }
+
+// Fortran: a blank-padded string, its length as a hidden last argument.
+NIGH_EXPORT int omp_set_nesting_info_(const char* spec, size_t length) {
+  char text[1024];
+  while (length > 0 && (spec[length - 1] == ' ' || spec[length - 1] == '\0')) length--;
+  if (length >= sizeof text) length = sizeof text - 1;
+  memcpy(text, spec, length);
+  text[length] = '\0';
+  return nigh::preload::set_nesting_info(text);
+}
