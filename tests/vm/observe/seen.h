@@ -1,0 +1,15 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What every observer shares: a thread says "I am path 2.3" and its affinity mask, CPU and thread id are
+// noted down; at the end one line a path is printed, with all that was seen there.
+//
+//     path 2.3 mask 11 times 100 cpus 11 threads 3
+//     path 2.3 mask 0-15 times 7 ...              (a second line: the mask was not always the same)
+#pragma once
+
+// path: the thread's number at each level, outermost first.
+void seen_note(const int* path, int levels);
+void seen_print(void);
+// "4,2,2" to sizes; the number of levels, 0 if it is no such list.
+int seen_sizes(const char* text, int* sizes, int most);
