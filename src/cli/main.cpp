@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   nigh::cli::add_run(app, status);
   nigh::cli::add_bench(app, status);
   nigh::cli::add_report(app, status);
+  argc = nigh::cli::keep_program_words(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version

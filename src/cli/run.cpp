@@ -1,7 +1,309 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// `nigh run`: prepares the environment, says what it changed and becomes the program, so that exit status,
+// signals, terminal and process number are the program's own. Everything decided is decided in
+// openmp/launch.cpp; here is only the wiring, and the words of --dry-run.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
 #include "cli/commands.hpp"
+#include "machine/load.hpp"
+#include "openmp/launch.hpp"
+#include "plan/nested.hpp"
+#include "sys/os.hpp"
+#include "sys/program.hpp"
 
 namespace nigh::cli {
-void add_run(CLI::App&, int&) {}
+
+namespace {
+
+using openmp::Explain;
+using openmp::LaunchEnvironment;
+
+// As env(1): the program's own statuses stay apart from ours.
+constexpr int nigh_failed = 125;
+constexpr int cannot_execute = 126;
+constexpr int not_found = 127;
+
+struct Options {
+  std::string teams, mask, machine, explain, explain_file;
+  bool json = false, dry_run = false, keep_env = false, quiet = false;
+  std::vector<std::string> command;
+};
+
+// A launch that is ready to go. Without `bind` the program just runs: its own wrong spec is no reason not to.
+struct Ready {
+  openmp::Launch launch;
+  LaunchEnvironment environment;
+  bool bind = true;
+};
+
+int failed(const std::string& message) {
+  report_failure("run", message);
+  return nigh_failed;
+}
+
+void say(const Options& options, const std::string& sentence) {
+  if (!options.quiet) std::fprintf(stderr, "nigh run: %s\n", sentence.c_str());
+}
+
+Result<std::string> find_library() {
+  auto self = sys::own_executable();
+  if (!self) return tl::unexpected(self.error());
+  std::filesystem::path prefix = std::filesystem::path(*self).parent_path().parent_path();
+  for (const std::filesystem::path& folder : {prefix / "lib", prefix / NIGH_INSTALL_LIBDIR}) {
+    std::string path = (folder / "libnigh-openmp.so").lexically_normal().string();
+    if (!sys::is_readable_file(path)) continue;
+    if (openmp::can_be_preloaded(path)) return path;
+    return fail(Errc::unsupported,
+                "can't preload " + path +
+                    ": LD_PRELOAD takes no blanks and colons in a path; install nigh elsewhere");
+  }
+  return fail(Errc::io, "can't find libnigh-openmp.so in " + (prefix / "lib").string() + " or " +
+                            (prefix / NIGH_INSTALL_LIBDIR).string() + "; is nigh installed completely?");
+}
+
+// The PUs the plan may use: those of this process, or all of the machine that is imagined, cut to --mask.
+Result<CpuSet> usable_pus(const Options& options, const CpuSet& own) {
+  CpuSet usable = own;
+  if (!options.machine.empty()) {
+    auto machine = load_machine(options.machine);
+    if (!machine) return fail_in("--machine", machine.error());
+    usable = machine->pus();
+  }
+  if (options.mask.empty()) return usable;
+  auto wanted = CpuSet::parse(options.mask);
+  if (!wanted) return fail_in("--mask", wanted.error());
+  CpuSet cut = usable & *wanted;
+  if (cut.empty())
+    return fail(Errc::invalid,
+                "--mask: none of the PUs " + options.mask + " is among the usable ones, " + usable.to_list());
+  return cut;
+}
+
+// The spec to use and where it was written; the command line wins.
+struct WrittenSpec {
+  std::string text;
+  bool typed_here = true;
+};
+
+Result<WrittenSpec> written_spec(const Options& options, const openmp::Environment& user) {
+  if (!options.teams.empty()) return WrittenSpec{options.teams, true};
+  std::string inherited = openmp::value_of(user, "OMP_NESTING_TEAM_SIZE");
+  if (!inherited.empty()) return WrittenSpec{inherited, false};
+  return fail(Errc::invalid,
+              "say how to place the teams: --teams 4,scatter,2,subcompact (size and strategy of each nesting "
+              "level, outermost first), or the same in OMP_NESTING_TEAM_SIZE");
+}
+
+Result<Explain> wanted_account(const Options& options) {
+  if (options.json && options.explain.empty() && options.explain_file.empty() && !options.dry_run)
+    return fail(Errc::invalid, "--json is the form of --explain or --dry-run; give one of them");
+  if (options.explain.empty() && options.explain_file.empty()) return Explain::off;
+  return options.json || options.explain == "json" ? Explain::json : Explain::text;
+}
+
+Result<Ready> make_ready(const Options& options, const CpuSet& own) {
+  openmp::Environment user = sys::environment();
+  Ready ready;
+  auto explain = wanted_account(options);
+  if (!explain) return tl::unexpected(explain.error());
+  auto written = written_spec(options, user);
+  if (!written) return tl::unexpected(written.error());
+  auto spec = TeamSpec::parse(written->text);
+  if (!spec && (written->typed_here || options.dry_run))
+    return fail_in(written->typed_here ? "--teams" : "OMP_NESTING_TEAM_SIZE", spec.error());
+  if (!spec) {
+    say(options, "OMP_NESTING_TEAM_SIZE: " + spec.error().message + "; the program runs unbound");
+    ready.environment.variables = std::move(user);
+    ready.bind = false;
+    return ready;
+  }
+  auto mask = usable_pus(options, own);
+  if (!mask) return tl::unexpected(mask.error());
+  auto library = find_library();
+  if (!library) return tl::unexpected(library.error());
+  ready.launch = {.spec = written->text,
+                  .sizes = {},
+                  .mask = *mask,
+                  .machine = options.machine,
+                  .explain = *explain,
+                  .explain_file = options.explain_file,
+                  .library = *library,
+                  .keep_env = options.keep_env};
+  for (const auto& level : spec->levels) ready.launch.sizes.push_back(level.size);
+  ready.environment = openmp::launch_environment(user, ready.launch);
+  return ready;
+}
+
+void look_at_program(const Options& options, LaunchEnvironment& environment) {
+  auto path = sys::find_program(options.command.front());
+  if (!path) return;  // exec will say why
+  auto facts = sys::inspect_program(*path);
+  if (!facts) return;  // executable but not readable
+  for (auto& remark : openmp::program_remarks(options.command.front(), *facts))
+    environment.remarks.push_back(std::move(remark));
+}
+
+// ---- --dry-run ----
+
+Result<std::vector<PlannedThread>> planned_threads(const openmp::Launch& launch, std::string& machine_name) {
+  auto machine = load_machine(launch.machine);
+  if (!machine) return tl::unexpected(machine.error());
+  machine_name = machine->name;
+  auto plan = NestedPlan::make(*machine, launch.mask, launch.spec);
+  if (!plan) return tl::unexpected(plan.error());
+  return expand(*plan, 0);
+}
+
+std::string path_text(const std::vector<int>& path, std::size_t levels) {
+  std::string out;
+  for (std::size_t i = 0; i < levels; ++i) out += fmt::format("{}{}", i == 0 ? "" : ".", path[i]);
+  return out;
+}
+
+// One line for each innermost team: "team 2: PUs 8 9 10 11".
+void print_map(const std::vector<PlannedThread>& threads) {
+  std::string team = "-";
+  for (const auto& thread : threads) {
+    std::string master = path_text(thread.path, thread.path.size() - 1);
+    if (master != team) {
+      bool first = team == "-";
+      fmt::print("{}  {:<12} PUs", first ? "" : "\n", master.empty() ? "team" : "team of " + master);
+    }
+    team = master;
+    fmt::print(" {}", thread.pu);
+  }
+  fmt::print("\n");
+}
+
+void print_dry_run(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
+                   const std::string& machine) {
+  fmt::print("would run:");
+  for (const auto& word : options.command) fmt::print(" {}", word);
+  fmt::print("\n");
+  for (const auto& v : ready.environment.set) fmt::print("  set      {}={}\n", v.name, v.value);
+  for (const auto& v : ready.environment.removed) fmt::print("  removed  {}={}\n", v.name, v.value);
+  fmt::print("plan {} on PUs {} of {}:\n", ready.launch.spec, ready.launch.mask.to_list(), machine);
+  print_map(threads);
+}
+
+nlohmann::ordered_json variables_json(const std::vector<openmp::Variable>& variables) {
+  auto out = nlohmann::ordered_json::object();
+  for (const auto& v : variables) out[v.name] = v.value;
+  return out;
+}
+
+void print_dry_run_json(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
+                        const std::string& machine) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& t : threads)
+    list.push_back(
+        {{"path", t.path}, {"pu", t.pu}, {"core", t.core}, {"numa_node", t.numa_node}, {"reason", t.reason}});
+  const openmp::Launch& launch = ready.launch;
+  std::string mask = launch.mask.to_list();
+  nlohmann::ordered_json plan = {{"format", "nigh-plan"}, {"version", 1}, {"machine", machine},
+                                 {"spec", launch.spec},   {"mask", mask}, {"threads", list}};
+  nlohmann::ordered_json environment = {{"set", variables_json(ready.environment.set)},
+                                        {"removed", variables_json(ready.environment.removed)}};
+  nlohmann::ordered_json document = {{"format", "nigh-run"},
+                                     {"version", 1},
+                                     {"command", options.command},
+                                     {"environment", environment},
+                                     {"mask", mask},
+                                     {"remarks", ready.environment.remarks},
+                                     {"plan", plan}};
+  // Arguments and variables may hold any bytes: what is not UTF-8 is replaced, never an error.
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+int dry_run(const Options& options, const Ready& ready) {
+  std::string machine;
+  auto threads = planned_threads(ready.launch, machine);
+  if (!threads) return failed(threads.error().message);
+  if (options.json)
+    print_dry_run_json(options, ready, *threads, machine);
+  else
+    print_dry_run(options, ready, *threads, machine);
+  return 0;
+}
+
+// ---- the real thing ----
+
+int start(const Options& options, const Ready& ready) {
+  if (ready.bind && !options.mask.empty() && options.machine.empty())
+    if (auto bound = sys::set_affinity(ready.launch.mask); !bound) return failed(bound.error().message);
+  std::fflush(nullptr);
+  int error = sys::become(options.command, ready.environment.variables);
+  failed(options.command.front() + ": " + std::strerror(error));
+  return error == ENOENT ? not_found : cannot_execute;
+}
+
+// The program and its arguments, as keep_program_words() found them.
+std::vector<std::string>& program_words() {
+  static std::vector<std::string> words;
+  return words;
+}
+
+int run(const Options& options) {
+  auto own = sys::affinity();  // first of all: nothing may have bound us yet
+  if (!own) return failed(own.error().message);
+  if (options.command.empty())
+    return failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
+  auto ready = make_ready(options, *own);
+  if (!ready) return failed(ready.error().message);
+  if (ready->bind) look_at_program(options, ready->environment);
+  for (const auto& remark : ready->environment.remarks) say(options, remark);
+  return options.dry_run ? dry_run(options, *ready) : start(options, *ready);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& status) {
+  auto* command = app.add_subcommand("run", "Run a program with its nested OpenMP teams bound as planned");
+  auto options = std::make_shared<Options>();
+  command->add_option("--teams", options->teams,
+                      "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact");
+  command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
+  command->add_option("--machine", options->machine, "Plan for another machine and bind nothing (for tests)")
+      ->envname("NIGH_MACHINE");
+  command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
+      ->check(CLI::IsMember({"text", "json"}));
+  command->add_option("--explain-file", options->explain_file,
+                      "Where the account goes; %p is the process number");
+  command->add_flag("--json", options->json, "JSON, for --dry-run and --explain");
+  command->add_flag("--dry-run", options->dry_run, "Show what would be set and the plan, run nothing");
+  command->add_flag("--keep-env", options->keep_env,
+                    "Leave OMP_PROC_BIND and its like, and all you set, as it is");
+  command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
+  command->footer(
+      "The program and its arguments come last: nigh run --teams 4,scatter,2,subcompact -- ./app input");
+  command->callback([options, &status] {
+    options->command = program_words();
+    status = run(*options);
+  });
+}
+
+// CLI11 would read some of the program's own words (brackets, a second "--"), so it never sees them.
+int keep_program_words(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], "run") != 0) return argc;
+  const CLI::App* command = app.get_subcommand("run");
+  int at = 2;
+  while (at < argc && argv[at][0] == '-' && std::strcmp(argv[at], "--") != 0) {
+    const CLI::Option* option = command->get_option_no_throw(argv[at]);
+    at += option != nullptr && option->get_items_expected_max() > 0 ? 2 : 1;
+  }
+  if (at >= argc) return argc;
+  int first = std::strcmp(argv[at], "--") == 0 ? at + 1 : at;
+  program_words().assign(argv + first, argv + argc);
+  return at;
+}
+
 }  // namespace nigh::cli
