@@ -43,6 +43,15 @@ def skip(reason: str) -> int:
     return 1 if required() else SKIP
 
 
+def soak() -> bool:
+    return os.environ.get("NIGH_SOAK", "") not in ("", "0")
+
+
+def not_now() -> int:
+    print("SKIP: a long form (NIGH_SOAK=1 runs it)")
+    return SKIP
+
+
 def main(body: Callable[[], int]) -> int:
     try:
         return body()
