@@ -26,8 +26,12 @@ struct pomp2_path {
 
 struct pomp2_plan;
 
-/* Makes a plan; NULL after one sentence on stderr. `cpus` are the PUs that may be used. */
-struct pomp2_plan* pomp2_plan_new(const char* spec, const int* cpus, int ncpus);
+/* The plan for that spec in the list, or NULL. */
+struct pomp2_plan* pomp2_plan_find(struct pomp2_plan* list, const char* spec);
+/* Makes a plan over these PUs (NULL: all that the planner finds) and puts it at the head of the list; NULL
+ * with one sentence, without its full stop, in `error`. */
+struct pomp2_plan* pomp2_plan_new(struct pomp2_plan** list, const char* spec, const int* cpus, int ncpus,
+                                  char* error, size_t size);
 int pomp2_plan_levels(const struct pomp2_plan* plan);
 /* The PU of the thread with that path (1 <= depth <= levels), or -1. Lock-free and without a system call once
  * the team is known; any number of threads may ask at once. */

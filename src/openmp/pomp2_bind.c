@@ -24,9 +24,14 @@ extern int omp_get_ancestor_thread_num(int level) __attribute__((weak));
 extern int omp_get_team_size(int level) __attribute__((weak));
 
 __attribute__((visibility("default"))) int nigh_omp_set_nesting_info(const char* spec);
+/* The same under a name that nobody can interpose: its address is ours for certain. */
+extern int own_set_nesting_info(const char* spec)
+    __attribute__((alias("nigh_omp_set_nesting_info"), visibility("hidden")));
 
 enum { MASK_WORDS = 128, WORD_BITS = 8 * (int)sizeof(unsigned long), MAX_PU = MASK_WORDS * WORD_BITS - 1 };
-enum { ANYWHERE = -1 }; /* where a thread is that we have not bound */
+/* Where a thread may be other than on one PU: on any that the process may use, or where we have not looked
+ * yet (a new thread inherits the mask of the one that made it). */
+enum { ANYWHERE = -1, UNTOUCHED = -2 };
 
 static struct {
   unsigned long mask[MASK_WORDS]; /* what the process may use, read before anything was bound */
@@ -36,7 +41,7 @@ static struct {
   _Atomic(struct pomp2_plan*) next; /* set during a region, taken up at the next outermost one */
 } process;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
-static __thread int bound_pu __attribute__((tls_model("initial-exec"))) = ANYWHERE;
+static __thread int bound_pu __attribute__((tls_model("initial-exec"))) = UNTOUCHED;
 
 void pomp2_say(const char* format, ...) {
   char line[1400] = "nigh-pomp2: ";
@@ -95,14 +100,21 @@ static int usable_pus(int* out) {
   return count;
 }
 
-static struct pomp2_plan* make_plan(const char* spec) {
-  int* pus = malloc((MAX_PU + 1) * sizeof *pus);
-  if (pus == NULL) return NULL;
-  int count = usable_pus(pus);
-  /* On another machine's plan our own mask means nothing. */
-  int all = process.pretend && getenv("NIGH_MASK") == NULL;
-  struct pomp2_plan* plan = pomp2_plan_new(spec, all ? NULL : pus, all ? 0 : count);
-  free(pus);
+/* One plan per distinct spec, kept for good: threads may be using any of them. */
+static struct pomp2_plan* plan_for(const char* spec, char* error, size_t size) {
+  static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+  static struct pomp2_plan* plans;
+  pthread_mutex_lock(&making);
+  struct pomp2_plan* plan = pomp2_plan_find(plans, spec);
+  int* pus = plan == NULL ? malloc((MAX_PU + 1) * sizeof *pus) : NULL;
+  if (pus != NULL) {
+    int count = usable_pus(pus);
+    /* On another machine our own mask means nothing: all of it may be used. */
+    int all = process.pretend && getenv("NIGH_MASK") == NULL;
+    plan = pomp2_plan_new(&plans, spec, all ? NULL : pus, all ? 0 : count, error, size);
+    free(pus);
+  }
+  pthread_mutex_unlock(&making);
   return plan;
 }
 
@@ -116,7 +128,7 @@ static const char* foreign_binding(void) {
 
 static int other_library_places(void) {
   void* found = dlsym(RTLD_DEFAULT, "nigh_omp_set_nesting_info");
-  return found != NULL && found != (void*)nigh_omp_set_nesting_info;
+  return found != NULL && found != (void*)own_set_nesting_info;
 }
 
 static void start(void) {
@@ -130,7 +142,10 @@ static void start(void) {
         foreign_binding());
     return;
   }
-  atomic_store(&process.active, make_plan(spec));
+  char error[1024] = "out of memory";
+  struct pomp2_plan* plan = plan_for(spec, error, sizeof error);
+  if (plan == NULL) pomp2_say("OMP_NESTING_TEAM_SIZE: %s; the program runs unbound", error);
+  atomic_store(&process.active, plan);
 }
 
 static void start_once(void) {
@@ -140,11 +155,16 @@ static void start_once(void) {
 }
 
 int nigh_omp_set_nesting_info(const char* spec) {
-  if (spec == NULL) return -1;
+  char error[1024] = "out of memory";
   pthread_once(&started, start_once);
-  struct pomp2_plan* plan = make_plan(spec);
-  if (plan != NULL) atomic_store(&process.next, plan); /* a plan that was never taken up is left behind */
-  return plan != NULL ? 0 : -1;
+  struct pomp2_plan* plan = spec == NULL ? NULL : plan_for(spec, error, sizeof error);
+  if (plan != NULL) {
+    atomic_store(&process.next, plan);
+    return 0;
+  }
+  pomp2_say("omp_set_nesting_info: %s; the plan stays as it was",
+            spec == NULL ? "the argument is a null pointer" : error);
+  return -1;
 }
 
 /* ---- at each region ---- */
@@ -154,7 +174,7 @@ void pomp2_fork(void) {
   if (atomic_load_explicit(&process.next, memory_order_relaxed) == NULL) return;
   if (omp_get_level != NULL && omp_get_level() > 0) return;
   struct pomp2_plan* plan = atomic_exchange(&process.next, NULL);
-  if (plan != NULL) atomic_store(&process.active, plan); /* threads may still use the old one: it stays */
+  if (plan != NULL) atomic_store(&process.active, plan);
 }
 
 static void read_path(struct pomp2_path* path) {

@@ -37,6 +37,8 @@ struct planner_calls {
 };
 
 struct pomp2_plan {
+  struct pomp2_plan* next;
+  char* spec;
   nigh_planner* planner;
   const struct planner_calls* calls;
   pthread_mutex_t adding;
@@ -64,13 +66,13 @@ static void find(void* library, const char* name, void* function) {
   *(void**)function = dlsym(library, name);
 }
 
-/* The planner's functions, looked up once; NULL after one sentence. */
-static const struct planner_calls* planner_calls(void) {
+/* The planner's functions, looked up once; NULL with a sentence in `error`. */
+static const struct planner_calls* planner_calls(char* error, size_t size) {
   static struct planner_calls calls;
   if (calls.abi != NULL) return &calls;
   void* library = open_planner_library();
   if (library == NULL) {
-    pomp2_say("can't load the planner: %s; the program runs unbound", dlerror());
+    snprintf(error, size, "the planner could not be opened (%s)", dlerror());
     return NULL;
   }
   struct planner_calls found;
@@ -80,31 +82,42 @@ static const struct planner_calls* planner_calls(void) {
   find(library, "nigh_planner_team", &found.team);
   if (found.abi == NULL || found.make == NULL || found.levels == NULL || found.team == NULL ||
       found.abi() != NIGH_PLAN_ABI) {
-    pomp2_say(
-        "the libnigh.so found speaks another version of the planner's interface than %d; install matching "
-        "libraries; the program runs unbound",
-        NIGH_PLAN_ABI);
+    snprintf(error, size,
+             "the libnigh.so found is not version %d of the planner, install both from one build",
+             NIGH_PLAN_ABI);
     return NULL;
   }
   calls = found;
   return &calls;
 }
 
-struct pomp2_plan* pomp2_plan_new(const char* spec, const int* cpus, int ncpus) {
-  char error[1024] = "";
-  const struct planner_calls* calls = planner_calls();
+struct pomp2_plan* pomp2_plan_find(struct pomp2_plan* list, const char* spec) {
+  while (list != NULL && strcmp(list->spec, spec) != 0) list = list->next;
+  return list;
+}
+
+struct pomp2_plan* pomp2_plan_new(struct pomp2_plan** list, const char* spec, const int* cpus, int ncpus,
+                                  char* error, size_t size) {
+  const struct planner_calls* calls = planner_calls(error, size);
   if (calls == NULL) return NULL;
   const char* machine = getenv("NIGH_MACHINE");
   if (machine != NULL && *machine == '\0') machine = NULL;
-  nigh_planner* planner = calls->make(spec, cpus, ncpus, machine, error, sizeof error);
-  struct pomp2_plan* plan = planner == NULL ? NULL : calloc(1, sizeof *plan);
-  if (plan == NULL) {
-    pomp2_say("%s", *error != '\0' ? error : "no memory for a plan");
+  nigh_planner* planner = calls->make(spec, cpus, ncpus, machine, error, size);
+  if (planner == NULL) return NULL;
+  struct pomp2_plan* plan = calloc(1, sizeof *plan);
+  char* copy = strdup(spec);
+  if (plan == NULL || copy == NULL) { /* the planner is lost, as is all else by now */
+    free(plan);
+    free(copy);
+    snprintf(error, size, "out of memory");
     return NULL;
   }
+  plan->spec = copy;
   plan->planner = planner;
   plan->calls = calls;
   pthread_mutex_init(&plan->adding, NULL);
+  plan->next = *list;
+  *list = plan;
   return plan;
 }
 
