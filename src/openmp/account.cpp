@@ -20,7 +20,7 @@
 
 namespace nigh::preload {
 
-static struct {
+static constinit struct {
   std::atomic<unsigned> outer, inner, bindings, refused, threads, moved;
   std::atomic<bool> program_made_threads;
   bool json;
@@ -29,7 +29,7 @@ static struct {
   int nstripped;
   Runtime runtime[kRuntimes];
   std::atomic<int> nruntimes;
-} a;
+} a{};
 
 static void add(std::atomic<unsigned>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 

@@ -9,7 +9,7 @@
 
 namespace nigh::preload {
 
-static CallSites<bool> g_sites;
+static constinit CallSites<bool> g_sites{};
 
 bool from_runtime(void* caller) {
   bool runtime = false;

@@ -18,7 +18,7 @@
 
 namespace nigh::preload {
 
-Globals g;
+constinit Globals g{};
 __attribute__((tls_model("initial-exec"))) __thread Thread t;
 
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;

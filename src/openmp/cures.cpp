@@ -11,7 +11,7 @@
 namespace nigh::preload {
 
 unsigned g_cures_off;
-std::atomic<unsigned> g_cures_used[static_cast<unsigned>(Cure::kCount)];
+constinit std::atomic<unsigned> g_cures_used[static_cast<unsigned>(Cure::kCount)]{};
 
 static const char* const kNames[] = {"pthread_create", "fork",     "system",     "popen",       "posix_spawn",
                                      "exec",           "numprocs", "affinity",   "setaffinity", "strip",

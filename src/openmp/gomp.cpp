@@ -61,9 +61,9 @@ struct Gomp {
   void (*GOMP_parallel_end)(void);
 };
 
-static Gomp* g_all;                   // under the lock
-static std::atomic<Gomp*> g_only;     // everybody's, when it is in the global scope
-static CallSites<Gomp*> g_by_caller;  // else each caller's
+static Gomp* g_all;                               // under the lock
+static constinit std::atomic<Gomp*> g_only{};     // everybody's, when it is in the global scope
+static constinit CallSites<Gomp*> g_by_caller{};  // else each caller's
 
 // ---- finding libgomp
 // ---------------------------------------------------------------------------------------

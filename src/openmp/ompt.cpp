@@ -24,9 +24,9 @@
 
 namespace nigh::preload {
 
-static std::atomic<bool> g_active;
+static constinit std::atomic<bool> g_active{};
 static const char* g_declined;
-static Node g_transparent;  // in a region's data: this region is no level
+static constinit Node g_transparent{};  // in a region's data: this region is no level
 
 bool ompt_active() { return g_active.load(std::memory_order_acquire); }
 const char* ompt_declined() { return g_declined; }

@@ -1,0 +1,234 @@
+#!/bin/sh
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# run.sh CASE BUILD: one case of `nigh run`.
+case=$1 build=$2
+. "$(dirname "$0")/../testing.sh"
+run() { "$nigh" run --teams 2,scatter,2,subcompact "$@"; }
+mask_of_me='taskset -cp $$ | sed "s/.*: //"'
+
+case_status() {
+  status 0 run -- true
+  silent
+  status 7 run -- sh -c 'exit 7'
+  status 127 run -- no-such-program-here
+  says 'nigh run: no-such-program-here: No such file'
+  status 126 run -- /etc/passwd
+  says 'Permission denied'
+  status 2 run --no-such-option -- true
+  status 125 "$nigh" run --teams 2,scatter
+  says 'say what to run'
+  status 125 "$nigh" run -- true
+  says 'say how to place the teams: --teams'
+  status 125 run --json -- true
+  says '--json is the form of'
+}
+
+case_signal() {
+  status 137 sh -c "$nigh run --quiet --teams 2,scatter -- sh -c 'kill -9 \$\$'; exit \$?"
+  # A signal to the launched process is the program's: no launcher stays between.
+  run -- sh -c 'trap "echo caught; exit 3" TERM; echo ready; while :; do sleep 0.05; done' >"$tmp/out" 2>"$tmp/err" &
+  pid=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q ready "$tmp/out" && break; sleep 0.1; done
+  pkill_target=$(ps -o pid= --ppid $pid | head -1)
+  kill -TERM "${pkill_target:-$pid}"
+  wait $pid
+  out_has caught
+}
+
+case_process() { # it is the same process: nigh's number becomes the program's
+  sh -c 'echo $$; exec "$@"' sh "$nigh" run --quiet --teams 2,scatter -- sh -c 'echo $$' >"$tmp/out"
+  [ "$(sort -u "$tmp/out" | wc -l)" = 1 ] || fail "the program is another process"
+  echo text | run -- cat >"$tmp/out"
+  out_is text
+}
+
+case_environment() {
+  ok run -- env
+  out_has '^OMP_NESTING_TEAM_SIZE=2,scatter,2,subcompact$'
+  out_has '^OMP_MAX_ACTIVE_LEVELS=2$'
+  out_has '^OMP_NUM_THREADS=2,2$'
+  out_has '^KMP_HOT_TEAMS_MAX_LEVEL=2$'
+  out_has "^LD_PRELOAD=.*/libnigh-openmp.so$"
+  out_has "^NIGH_MASK=$(sh -c "$mask_of_me")$"
+  out_lacks NIGH_EXPLAIN
+  ok env OMP_NUM_THREADS=5 "$nigh" run --teams 2,scatter -- env
+  out_has '^OMP_NUM_THREADS=5$'
+  says 'kept OMP_NUM_THREADS=5 although the plan is for teams of 2'
+  lines 1
+  ok env OMP_NUM_THREADS=5 "$nigh" run --quiet --teams 2,scatter -- true
+  silent
+  loaded=$(run -- cat /proc/self/maps | grep -c libnigh-openmp)
+  [ "$loaded" -gt 0 ] || fail "the library is not in the program"
+}
+
+case_stripped() {
+  ok env OMP_PROC_BIND=close OMP_PLACES=cores GOMP_CPU_AFFINITY=0 KMP_AFFINITY=compact "$nigh" run --teams 2,scatter -- env
+  lines 1
+  says 'took OMP_PROC_BIND=close, OMP_PLACES=cores, GOMP_CPU_AFFINITY=0, KMP_AFFINITY=compact out of'
+  out_lacks '^OMP_PROC_BIND\|^OMP_PLACES\|^GOMP_CPU\|^KMP_AFF'
+  out_has '^NIGH_STRIPPED=OMP_PROC_BIND=close;OMP_PLACES=cores;GOMP_CPU_AFFINITY=0;KMP_AFFINITY=compact$'
+}
+
+case_keep_env() {
+  ok env OMP_PROC_BIND=close "$nigh" run --keep-env --teams 2,scatter -- env
+  says 'kept OMP_PROC_BIND=close as --keep-env asks'
+  out_has '^OMP_PROC_BIND=close$'
+}
+
+case_mask() {
+  two_pus
+  own=$(sh -c "$mask_of_me")
+  first=${own%%[,-]*}
+  ok run --mask "$first" -- sh -c "$mask_of_me; echo \$NIGH_MASK"
+  out_is "$first
+$first"
+  ok taskset -c "$first" "$nigh" run --teams 2,scatter -- sh -c 'echo $NIGH_MASK'
+  out_is "$first"
+  status 125 run --mask 60000 -- true
+  says 'none of the PUs 60000 is among the usable ones'
+  status 125 run --mask 3-1 -- true
+  says 'runs backwards'
+}
+
+case_badspec() { # typed here: nothing is started
+  status 125 "$nigh" run --teams 2,scatter,two,compact -- echo started
+  says "^nigh run: --teams: token 3 ('two')"
+  lines 1
+  out_lacks started
+}
+
+case_inherited() { # from the environment: the program runs, unbound and untouched
+  ok env OMP_NESTING_TEAM_SIZE=2,scatter "$nigh" run -- env
+  silent
+  out_has '^OMP_NUM_THREADS=2$'
+  ok env OMP_NESTING_TEAM_SIZE=2,scatter "$nigh" run --teams 3,compact -- env
+  out_has '^OMP_NESTING_TEAM_SIZE=3,compact$'
+  ok env OMP_NESTING_TEAM_SIZE=2,bogus "$nigh" run -- env
+  says "OMP_NESTING_TEAM_SIZE: token 2 ('bogus').*; the program runs unbound$"
+  lines 1
+  out_lacks LD_PRELOAD
+}
+
+case_words() { # the program's words reach it as they are
+  ok run -- printf '<%s>' -- --teams '[a,b]' '%x' '' 'a b' --json run
+  out_is '<--teams><[a,b]><%x><><a b><--json><run>'
+  ok run printf '<%s>' --dry-run -q
+  out_is '<--dry-run><-q>'
+  ok "$nigh" run --teams=2,scatter --quiet printf '<%s>' x
+  out_is '<x>'
+  status 5 run -- sh -c 'exit 5' plan
+}
+
+case_dryrun() {
+  ok env OMP_PLACES=cores "$nigh" run --teams 1,scatter --dry-run -- sh -c 'echo started'
+  out_lacks '^started'
+  out_has '^  set      OMP_NUM_THREADS=1$'
+  out_has '^  removed  OMP_PLACES=cores$'
+  out_has '^plan 1,scatter on PUs'
+  status 125 env OMP_NESTING_TEAM_SIZE=bad "$nigh" run --dry-run -- true
+}
+
+case_dryrun_json() {
+  ok env KMP_AFFINITY=none "$nigh" run --teams 4,scatter,4,subcompact --machine tigerton --dry-run --json -- ./app "$(printf 'a\377')"
+  python3 - "$tmp/out" <<'PY' || fail "the JSON is not as documented"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["format"] == "nigh-run" and d["version"] == 1
+assert d["command"][0] == "./app" and len(d["command"]) == 2
+assert d["environment"]["set"]["OMP_NUM_THREADS"] == "4,4"
+assert d["environment"]["removed"] == {"KMP_AFFINITY": "none"}
+assert d["mask"] == "0-15"
+p = d["plan"]
+assert p["format"] == "nigh-plan" and p["spec"] == "4,scatter,4,subcompact" and p["machine"] == "tigerton"
+places = {tuple(t["path"]): t["pu"] for t in p["threads"]}
+assert places == {(i, j): 4 * i + j for i in range(4) for j in range(4)}, places
+assert all(t["reason"] for t in p["threads"])
+PY
+}
+
+case_dryrun_other() {
+  ok "$nigh" run --teams 4,scatter,4,scatter --machine tigerton --dry-run -- ./app
+  out_has '^  team of 1 *PUs 4 9 14 3$'
+  out_has '^  team of 3 *PUs 12 1 6 11$'
+  ok "$nigh" run --teams 2,scatter --machine tigerton --mask 4-7 --dry-run -- ./app
+  out_has '^  team *PUs 4 6$'
+  status 125 "$nigh" run --teams 2,scatter --machine no-such-machine --dry-run -- ./app
+  says '^nigh run: --machine: '
+}
+
+case_files() { # a copy elsewhere finds its library, and says so when there is none
+  mkdir -p "$tmp/a/bin" "$tmp/a/lib" "$tmp/b/bin" "$tmp/c d/bin" "$tmp/c d/lib"
+  cp "$nigh" "$tmp/a/bin" && cp "$nigh" "$tmp/b/bin" && cp "$nigh" "$tmp/c d/bin"
+  cp "$lib/libnigh-openmp.so" "$tmp/a/lib" && cp "$lib/libnigh-openmp.so" "$tmp/c d/lib"
+  ok "$tmp/a/bin/nigh" run --teams 2,scatter -- sh -c 'echo $LD_PRELOAD'
+  out_is "$tmp/a/lib/libnigh-openmp.so"
+  status 125 "$tmp/b/bin/nigh" run --teams 2,scatter -- true
+  says "can't find libnigh-openmp.so"
+  status 125 "$tmp/c d/bin/nigh" run --teams 2,scatter -- true
+  says "takes no blanks and colons"
+}
+
+case_static() {
+  need gcc libgomp
+  cat >"$tmp/p.c" <<'C'
+#include <stdio.h>
+int main(void) {
+  int n = 0;
+#pragma omp parallel num_threads(2) reduction(+ : n)
+  n++;
+  printf("%d threads\n", n);
+}
+C
+  gcc -fopenmp "$tmp/p.c" -o "$tmp/shared" || fail "gcc"
+  ok run -- "$tmp/shared"
+  silent
+  [ -e "$(gcc -print-file-name=libgomp.a)" ] || skip libgomp "there is no libgomp.a here"
+  gcc -fopenmp -static "$tmp/p.c" -o "$tmp/full" 2>/dev/null || skip libgomp "can't link statically here"
+  gcc -fopenmp "$tmp/p.c" -Wl,-Bstatic -lgomp -Wl,-Bdynamic -o "$tmp/own" || fail "gcc"
+  strip "$tmp/own" -o "$tmp/own-stripped"
+  ok run -- "$tmp/full"
+  says 'full is statically linked'
+  out_is '2 threads'
+  for own in own own-stripped; do
+    ok run -- "$tmp/$own"
+    says 'has libgomp linked into it statically'
+    lines 1
+    out_is '2 threads'
+  done
+}
+
+case_rights() {
+  cp "$(command -v true)" "$tmp/gifted"
+  { chown 65534 "$tmp/gifted" && chmod 4755 "$tmp/gifted"; } 2>/dev/null || skip root "only root can make a file set-user-ID for another"
+  chmod 755 "$tmp"
+  ok run -- "$tmp/gifted"
+  says 'runs with the rights of another user or group'
+}
+
+case_script() {
+  printf '#!/bin/sh\necho script $1\n' >"$tmp/script"
+  chmod +x "$tmp/script"
+  ok run -- "$tmp/script" one
+  silent
+  out_is 'script one'
+}
+
+case_explain() {
+  two_pus
+  need gcc libgomp
+  printf 'int main(void) {\n#pragma omp parallel\n  ;\n}\n' >"$tmp/p.c"
+  gcc -fopenmp "$tmp/p.c" -o "$tmp/p" || fail "gcc"
+  ok run --explain -- "$tmp/p"
+  says 'account of'
+  ok run --explain --json -- "$tmp/p"
+  python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["format"] == "nigh-account"' "$tmp/err" || fail "no JSON account"
+  ok run --explain-file "$tmp/account.%p" -- "$tmp/p"
+  silent
+  grep -q 'account of' "$tmp"/account.* || fail "no account in the file"
+  ok run --explain=json --explain-file "$tmp/json.%p" -- "$tmp/p"
+  python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp"/json.* || fail "no JSON account in the file"
+}
+
+"case_$(echo "$case" | tr - _)"

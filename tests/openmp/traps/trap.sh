@@ -1,0 +1,189 @@
+#!/bin/sh
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Runs one trap: trap.sh NAME PROGRAMS LIBRARIES [RUNTIME]. Most programs judge themselves, so a trap is two runs: with nigh
+# the program must be right, and without the one cure (or without nigh, where no single cure is meant) it must be wrong; a
+# trap that is right both times proves nothing and fails. 77: can't be run here, and says why.
+set -u
+name=$1 bin=$2 lib=$3 runtime=${4:-gcc}
+preload=$lib/libnigh-openmp.so
+spec=2,scatter,2,subcompact
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+for v in $(env | sed -n 's/^\(OMP_[A-Z_]*\|KMP_[A-Z_]*\|GOMP_[A-Z_]*\|NIGH_[A-Z_]*\)=.*/\1/p'); do
+  [ "$v" = NIGH_REQUIRE ] || unset "$v"
+done
+
+skip() {
+  echo "SKIP: $*"
+  case ",${NIGH_REQUIRE:-}," in *,openmp,*) exit 1 ;; esac
+  exit 77
+}
+fail() {
+  echo "FAIL: $*"
+  cat "$tmp/out" "$tmp/err" 2>/dev/null
+  exit 1
+}
+[ "$(nproc)" -ge 2 ] || skip "one CPU only: a bound thread looks like any other"
+
+# run VARIABLE=value .. -- program: under nigh; the streams are kept
+run() {
+  timeout 120 env LD_PRELOAD="$preload" OMP_NESTING_TEAM_SIZE="$spec" "$@" >"$tmp/out" 2>"$tmp/err"
+}
+right() { run "$@" || fail "wrong with nigh: $*"; quiet "$@"; }
+quiet() { ! grep -q '^nigh:' "$tmp/err" || fail "nigh had something to say: $*"; }
+wrong() { ! run "$@" || fail "right even so, the trap proves nothing: $*"; }
+says() { grep -q "$1" "$tmp/err" || fail "stderr lacks: $1"; }
+says_once() { [ "$(grep -c '^nigh:' "$tmp/err")" = 1 ] || fail "nigh did not say exactly one sentence"; says "$1"; }
+lacks() { ! grep -q "$1" "$tmp/err" || fail "stderr has: $1"; }
+
+# The usual pair: right with nigh, wrong without the cure.
+pair() {
+  cure=$1
+  shift
+  right "$@"
+  wrong NIGH_CURES_OFF="$cure" "$@"
+}
+# Right with nigh, wrong without it: for what is no single cure.
+with_and_without() {
+  right "$@"
+  wrong OMP_NESTING_TEAM_SIZE= "$@"
+}
+p=$bin/$runtime
+
+case $name in
+  pthread_create) pair pthread_create "$p-leak" pthread ;;
+  fork | numprocs)
+    # libomp gives a forked child its first mask back, and counts processors once: no cure is needed there
+    if [ "$runtime" = gcc ]; then pair "$name" "$p-leak" "$name"; else right "$p-leak" "$name"; fi ;;
+  system | popen | posix_spawn | exec | affinity) pair "$name" "$p-leak" "$name" ;;
+  plugin) pair local "$bin/host" "$bin/plug.so" ;;
+  libgomps) pair caller "$bin/host" "$bin/plug.so" "$bin/plug-9.so" ;;
+  reductions)
+    if [ "$runtime" = gcc ]; then pair reductions "$p-reductions"; else with_and_without "$p-reductions"; fi ;;
+  loops) with_and_without "$p-loops" ;;
+  oldabi) pair oldabi "$bin/gcc-oldabi" ;;
+  procbind) pair strip OMP_PROC_BIND=true OMP_PLACES=cores GOMP_CPU_AFFINITY=0 "$p-procbind" "$(nproc)" ;;
+  helpers) pair helpers "$p-helpers" ;;
+  stable) pair rebind "$p-stable" ;;
+  forkregion) pair fork "$p-forkregion" ;;
+  league) pair league OMP_TEAMS_THREAD_LIMIT=4 KMP_TEAMS_THREAD_LIMIT=4 OMP_THREAD_LIMIT=16 "$p-league" ;;
+  setaffinity) pair setaffinity "$p-setaffinity" ;;
+  globals) with_and_without "$p-globals" ;;
+  fortran) with_and_without "$p-nestedf" ;;
+  nested) with_and_without "$p-nested" ;;
+  setinfo)
+    run OMP_NESTING_TEAM_SIZE= "$p-setinfo" || fail "wrong with nigh"
+    says_once "omp_set_nesting_info: .*" 
+    wrong LD_PRELOAD= "$p-setinfo" ;;
+  roots)
+    right NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/account" "$p-roots"
+    grep -q '"root": 1,' "$tmp/account" || fail "two threads that open regions are one root"
+    ! grep -q '"root": 3,' "$tmp/account" || fail "numbers of ended threads are not used again"
+    run NIGH_CURES_OFF=roots NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/without" "$p-roots"
+    ! grep -q '"root": 1,' "$tmp/without" || fail "two roots even so, the trap proves nothing" ;;
+  barriertask)
+    right NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/account" "$p-barriertask"
+    grep -q '"outer": 1,' "$tmp/account" || fail "a region inside a task counts as an outer one"
+    [ "$runtime" = gcc ] || exit 0
+    run NIGH_CURES_OFF=barrier NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/without" "$p-barriertask"
+    ! grep -q '"outer": 1,' "$tmp/without" || fail "one outer region even so, the trap proves nothing" ;;
+  alias)
+    mkdir "$tmp/lib"
+    for libomp in /usr/lib/llvm-*/lib/libomp.so.5; do [ -e "$libomp" ] && ln -sf "$libomp" "$tmp/lib/libgomp.so.1"; done
+    [ -e "$tmp/lib/libgomp.so.1" ] || skip "no libomp to stand in for libgomp"
+    right LD_LIBRARY_PATH="$tmp/lib" NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/account" "$bin/gcc-nested"
+    grep -q '"outer": 1,' "$tmp/account" || fail "one region was counted twice"
+    grep -q 'LLVM' "$tmp/account" || fail "the runtime is not libomp"
+    run LD_LIBRARY_PATH="$tmp/lib" NIGH_CURES_OFF=alias NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/without" "$bin/gcc-nested"
+    ! grep -q '"outer": 1,' "$tmp/without" || fail "counted once even so, the trap proves nothing" ;;
+  static)
+    [ -x "$bin/static-nested" ] || skip "no libgomp.a"
+    run "$bin/static-nested" unbound || fail "a static libgomp gives a wrong result"
+    says_once 'libgomp linked into it'
+    run NIGH_EXPLAIN=text "$bin/static-nested" unbound
+    says 'libgomp is linked into the program'
+    right "$bin/gcc-nested" ;;
+  badspec)
+    for spec in 2,scatter,2 2,scater banana 0,compact 2,scatter,-1,compact; do
+      run "$p-nested" unbound || fail "wrong result with the bad spec $spec"
+      says_once "OMP_NESTING_TEAM_SIZE: .*runs unbound"
+    done ;;
+  nolibrary)
+    cp "$preload" "$tmp/"
+    preload=$tmp/libnigh-openmp.so
+    run "$p-nested" unbound || fail "wrong result without libnigh.so"
+    says_once 'libnigh.so.*runs unbound'
+    cp "$bin/libnigh-other.so" "$tmp/libnigh.so"
+    run "$p-nested" unbound || fail "wrong result with another version of libnigh.so"
+    says_once 'version 999'
+    cp "$lib/libnigh.so" "$tmp/"
+    right "$p-nested" ;;
+  tool)
+    run OMP_TOOL_LIBRARIES=/nowhere/tool.so "$bin/clang-nested" unbound || fail "wrong result beside another tool"
+    says_once 'OMP_TOOL_LIBRARIES'
+    right "$bin/clang-nested" ;;
+  children)
+    # Those that only inherit the variable open neither the planner nor hwloc.
+    run strace -f -e trace=openat -o "$tmp/trace" sh -c 'ls / >/dev/null; true' || skip "strace can't run here"
+    ! grep -q 'libnigh\.so\|hwloc' "$tmp/trace" || fail "a program without regions opened the planner"
+    run strace -f -e trace=openat -o "$tmp/trace" "$p-nested" && grep -q 'libnigh\.so' "$tmp/trace" || fail "nor did one with regions" ;;
+  library)
+    readelf -d "$preload" | grep -q INITFIRST || fail "the library is not initialised first"
+    [ "$(readelf -d "$preload" | grep NEEDED | grep -cv 'libc\.so\|ld-linux')" = 0 ] || fail "it needs more than libc"
+    ! readelf -W --dyn-syms "$preload" | grep -q ' UND _Z\| UND __cxa_\(throw\|guard\|pure\)' || fail "it uses the C++ library"
+    # frame_dummy of the start files and our own: a C++ global would be a third
+    size=$(readelf -d "$preload" | sed -n 's/.*INIT_ARRAYSZ.* \([0-9]*\) (bytes)/\1/p')
+    [ "$size" = 16 ] || fail "it has $((size / 8)) constructors instead of 2" ;;
+  syscalls)
+    count() {
+      timeout 120 strace -f -e trace=sched_setaffinity,sched_getaffinity,mmap,brk,openat -o "$tmp/trace" \
+        env LD_PRELOAD="$preload" OMP_NESTING_TEAM_SIZE="$spec" "$@" >"$tmp/out" 2>"$tmp/err" || skip "strace can't run here"
+      grep -c "^[0-9]* *\(sched_[sg]etaffinity\|openat\)" "$tmp/trace"
+    }
+    count "$p-regions" 10 2 >/dev/null
+    [ "$(grep -c sched_setaffinity "$tmp/trace")" -ge 2 ] || fail "nothing was bound"
+    few=$(count "$p-regions" 1000 2) many=$(count "$p-regions" 2000 2)
+    [ "$few" = "$many" ] || fail "1000 more regions took $((many - few)) more system calls"
+    [ "$runtime" = clang ] || exit 0
+    export KMP_HOT_TEAMS_MAX_LEVEL=2
+    few=$(count "$p-regions" 500 2 nested) many=$(count "$p-regions" 1000 2 nested)
+    [ $((many - few)) -le 20 ] || fail "500 more nested regions took $((many - few)) more system calls" ;;
+  account)
+    right NIGH_EXPLAIN=json NIGH_EXPLAIN_FILE="$tmp/a.%p" OMP_PROC_BIND=close "$p-nested"
+    set -- "$tmp"/a.*
+    [ $# = 1 ] || fail "one process, $# accounts"
+    python3 - "$1" <<'PY' || fail "the account is not what it should be: $(cat "$1")"
+import json, sys
+a = json.load(open(sys.argv[1]))
+assert a["format"] == "nigh-account" and a["version"] == 1
+assert a["spec"] == "2,scatter,2,subcompact" and a["stripped"] == ["OMP_PROC_BIND=close"], a
+assert a["regions"] == {"outer": 1, "inner": 2} and a["bindings"]["refused"] == 0
+assert len(a["runtimes"]) == 1 and a["runtimes"][0]["path"].startswith("/")
+assert sorted(tuple(m["path"]) for m in a["map"]) == [(0,), (0, 0), (0, 1), (1,), (1, 0), (1, 1)]
+assert all(m["pu"] == m["pu_seen"] and m["elsewhere"] == 0 and m["entered"] == 1 for m in a["map"])
+assert a["odd_sizes"] == [] and a["remark"] is None
+PY
+    spec=3,scatter,2,subcompact
+    run NIGH_EXPLAIN=text "$p-nested"
+    says '2 threads instead of 3'
+    run NIGH_EXPLAIN=text true
+    says 'no OpenMP region was seen'
+    run NIGH_EXPLAIN=text sh -c "/bin/true; '$p-nested'; /bin/true"
+    [ "$(grep -c 'account of .*-nested' "$tmp/err")" = 1 ] || fail "the program the shell ran has no account"
+    lacks 'account of true' ;;
+  endings)
+    run NIGH_EXPLAIN=text "$p-ending" thread || fail "exit from a thread"
+    says 'account of'
+    run NIGH_EXPLAIN=text "$p-ending" _exit || fail "_exit"
+    lacks 'account of'
+    run NIGH_EXPLAIN=text "$p-ending" fork || fail "a forked child's exit"
+    [ "$(grep -c 'account of' "$tmp/err")" = 1 ] || fail "a child without regions has an account" ;;
+  asan)
+    [ -x "$bin/asan-$runtime-leak" ] || skip "no address sanitizer for $runtime"
+    # gcc's is a shared library that insists on being first; clang's is in the program
+    export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
+    for what in pthread fork system posix_spawn; do right "$bin/asan-$runtime-leak" "$what"; done ;;
+  *) fail "there is no trap \"$name\"" ;;
+esac
