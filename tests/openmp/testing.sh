@@ -24,7 +24,7 @@ skip() { # skip WHAT REASON
 }
 have() { command -v "$1" >/dev/null 2>&1; } # have PROGRAM
 need() { have "$1" || skip "$2" "there is no $1 here"; } # need PROGRAM NAME-IN-NIGH_REQUIRE
-two_pus() { [ "$(taskset -cp $$ | grep -c '[,-]')" = 1 ] || skip cpus "one CPU only: a bound thread looks like any other"; }
+two_pus() { grep -q '^Cpus_allowed_list:.*[,-]' /proc/self/status || skip cpus "one CPU only: a bound thread looks like any other"; }
 
 # keep COMMAND..: runs it, keeps both streams, returns its status
 keep() { timeout 120 "$@" >"$tmp/out" 2>"$tmp/err"; }

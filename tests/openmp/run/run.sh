@@ -5,47 +5,48 @@
 # run.sh CASE BUILD: one case of `nigh run`.
 case=$1 build=$2
 . "$(dirname "$0")/../testing.sh"
-run() { "$nigh" run --teams 2,scatter,2,subcompact "$@"; }
-mask_of_me='taskset -cp $$ | sed "s/.*: //"'
+run="$nigh run --teams 2,scatter,2,subcompact"
+mask_of_me='sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status'
 
 case_status() {
-  status 0 run -- true
+  status 0 $run -- true
   silent
-  status 7 run -- sh -c 'exit 7'
-  status 127 run -- no-such-program-here
+  status 7 $run -- sh -c 'exit 7'
+  status 127 $run -- no-such-program-here
   says 'nigh run: no-such-program-here: No such file'
-  status 126 run -- /etc/passwd
+  status 126 $run -- /etc/passwd
   says 'Permission denied'
-  status 2 run --no-such-option -- true
+  status 2 $run --no-such-option -- true
   status 125 "$nigh" run --teams 2,scatter
   says 'say what to run'
   status 125 "$nigh" run -- true
   says 'say how to place the teams: --teams'
-  status 125 run --json -- true
+  status 125 $run --json -- true
   says '--json is the form of'
 }
 
 case_signal() {
   status 137 sh -c "$nigh run --quiet --teams 2,scatter -- sh -c 'kill -9 \$\$'; exit \$?"
   # A signal to the launched process is the program's: no launcher stays between.
-  run -- sh -c 'trap "echo caught; exit 3" TERM; echo ready; while :; do sleep 0.05; done' >"$tmp/out" 2>"$tmp/err" &
+  $run -- sh -c 'trap "echo caught; exit 3" TERM; echo ready; for i in $(seq 200); do sleep 0.05; done' >"$tmp/out" &
   pid=$!
-  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q ready "$tmp/out" && break; sleep 0.1; done
-  pkill_target=$(ps -o pid= --ppid $pid | head -1)
-  kill -TERM "${pkill_target:-$pid}"
-  wait $pid
+  for _ in $(seq 100); do grep -q ready "$tmp/out" && break || sleep 0.1; done
+  kill -TERM $pid
+  got=0
+  wait $pid || got=$?
+  [ $got = 3 ] || fail "status $got, not 3"
   out_has caught
 }
 
 case_process() { # it is the same process: nigh's number becomes the program's
   sh -c 'echo $$; exec "$@"' sh "$nigh" run --quiet --teams 2,scatter -- sh -c 'echo $$' >"$tmp/out"
   [ "$(sort -u "$tmp/out" | wc -l)" = 1 ] || fail "the program is another process"
-  echo text | run -- cat >"$tmp/out"
+  echo text | $run -- cat >"$tmp/out"
   out_is text
 }
 
 case_environment() {
-  ok run -- env
+  ok $run -- env
   out_has '^OMP_NESTING_TEAM_SIZE=2,scatter,2,subcompact$'
   out_has '^OMP_MAX_ACTIVE_LEVELS=2$'
   out_has '^OMP_NUM_THREADS=2,2$'
@@ -59,7 +60,7 @@ case_environment() {
   lines 1
   ok env OMP_NUM_THREADS=5 "$nigh" run --quiet --teams 2,scatter -- true
   silent
-  loaded=$(run -- cat /proc/self/maps | grep -c libnigh-openmp)
+  loaded=$($run -- cat /proc/self/maps | grep -c libnigh-openmp)
   [ "$loaded" -gt 0 ] || fail "the library is not in the program"
 }
 
@@ -81,14 +82,14 @@ case_mask() {
   two_pus
   own=$(sh -c "$mask_of_me")
   first=${own%%[,-]*}
-  ok run --mask "$first" -- sh -c "$mask_of_me; echo \$NIGH_MASK"
+  ok $run --mask "$first" -- sh -c "$mask_of_me; echo \$NIGH_MASK"
   out_is "$first
 $first"
   ok taskset -c "$first" "$nigh" run --teams 2,scatter -- sh -c 'echo $NIGH_MASK'
   out_is "$first"
-  status 125 run --mask 60000 -- true
+  status 125 $run --mask 60000 -- true
   says 'none of the PUs 60000 is among the usable ones'
-  status 125 run --mask 3-1 -- true
+  status 125 $run --mask 3-1 -- true
   says 'runs backwards'
 }
 
@@ -112,13 +113,13 @@ case_inherited() { # from the environment: the program runs, unbound and untouch
 }
 
 case_words() { # the program's words reach it as they are
-  ok run -- printf '<%s>' -- --teams '[a,b]' '%x' '' 'a b' --json run
-  out_is '<--teams><[a,b]><%x><><a b><--json><run>'
-  ok run printf '<%s>' --dry-run -q
+  ok $run -- printf '<%s>' -- --teams '[a,b]' '%x' '' 'a b' --json run
+  out_is '<--><--teams><[a,b]><%x><><a b><--json><run>'
+  ok $run printf '<%s>' --dry-run -q
   out_is '<--dry-run><-q>'
   ok "$nigh" run --teams=2,scatter --quiet printf '<%s>' x
   out_is '<x>'
-  status 5 run -- sh -c 'exit 5' plan
+  status 5 $run -- sh -c 'exit 5' plan
 }
 
 case_dryrun() {
@@ -182,35 +183,34 @@ int main(void) {
 }
 C
   gcc -fopenmp "$tmp/p.c" -o "$tmp/shared" || fail "gcc"
-  ok run -- "$tmp/shared"
+  ok $run -- "$tmp/shared"
   silent
   [ -e "$(gcc -print-file-name=libgomp.a)" ] || skip libgomp "there is no libgomp.a here"
   gcc -fopenmp -static "$tmp/p.c" -o "$tmp/full" 2>/dev/null || skip libgomp "can't link statically here"
   gcc -fopenmp "$tmp/p.c" -Wl,-Bstatic -lgomp -Wl,-Bdynamic -o "$tmp/own" || fail "gcc"
   strip "$tmp/own" -o "$tmp/own-stripped"
-  ok run -- "$tmp/full"
+  ok $run -- "$tmp/full"
   says 'full is statically linked'
   out_is '2 threads'
   for own in own own-stripped; do
-    ok run -- "$tmp/$own"
+    ok $run -- "$tmp/$own"
     says 'has libgomp linked into it statically'
-    lines 1
     out_is '2 threads'
   done
 }
 
 case_rights() {
-  cp "$(command -v true)" "$tmp/gifted"
+  cp /bin/true "$tmp/gifted"
   { chown 65534 "$tmp/gifted" && chmod 4755 "$tmp/gifted"; } 2>/dev/null || skip root "only root can make a file set-user-ID for another"
   chmod 755 "$tmp"
-  ok run -- "$tmp/gifted"
+  ok $run -- "$tmp/gifted"
   says 'runs with the rights of another user or group'
 }
 
 case_script() {
   printf '#!/bin/sh\necho script $1\n' >"$tmp/script"
   chmod +x "$tmp/script"
-  ok run -- "$tmp/script" one
+  ok $run -- "$tmp/script" one
   silent
   out_is 'script one'
 }
@@ -220,14 +220,14 @@ case_explain() {
   need gcc libgomp
   printf 'int main(void) {\n#pragma omp parallel\n  ;\n}\n' >"$tmp/p.c"
   gcc -fopenmp "$tmp/p.c" -o "$tmp/p" || fail "gcc"
-  ok run --explain -- "$tmp/p"
+  ok $run --explain -- "$tmp/p"
   says 'account of'
-  ok run --explain --json -- "$tmp/p"
+  ok $run --explain --json -- "$tmp/p"
   python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["format"] == "nigh-account"' "$tmp/err" || fail "no JSON account"
-  ok run --explain-file "$tmp/account.%p" -- "$tmp/p"
+  ok $run --explain-file "$tmp/account.%p" -- "$tmp/p"
   silent
   grep -q 'account of' "$tmp"/account.* || fail "no account in the file"
-  ok run --explain=json --explain-file "$tmp/json.%p" -- "$tmp/p"
+  ok $run --explain=json --explain-file "$tmp/json.%p" -- "$tmp/p"
   python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp"/json.* || fail "no JSON account in the file"
 }
 
