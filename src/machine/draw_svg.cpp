@@ -23,6 +23,8 @@ constexpr double char_width = 6.6;  // of a 12 px sans title, on the wide side
 constexpr double core_pad = 3;
 constexpr double pu_gap = 2;
 constexpr double core_gap = 5;
+constexpr double line_height = 15;
+constexpr double title_room = 190;  // a title may make its box this wide, no wider
 constexpr double head_height = 50;
 constexpr double margin = 18;
 
@@ -38,6 +40,7 @@ struct Laid {
   std::size_t cell_columns = 1;
   std::size_t box_columns = 1;
   Size cells;
+  std::vector<std::string> title;  // lines
 };
 
 std::string escape(const std::string& text) {
@@ -57,6 +60,24 @@ std::string escape(const std::string& text) {
   return out;
 }
 
+// The parts of a title in lines that fit into `room`, as far as whole parts do.
+std::vector<std::string> title_lines(const DrawBox& box, double room) {
+  std::vector<std::string> out;
+  for (const auto& part : box.title) {
+    std::string longer = out.empty() ? part : out.back() + " · " + part;
+    if (!out.empty() && char_width * display_width(longer) <= room)
+      out.back() = longer;
+    else
+      out.push_back(part);
+  }
+  return out;
+}
+
+double title_space(const Laid& laid) {
+  if (laid.title.empty()) return 0;
+  return title_height - 5 + line_height * static_cast<double>(laid.title.size() - 1);
+}
+
 // The frame of the page's proportions that holds a picture of this size.
 double frame_of(Size s) { return std::max(s.w / aspect, s.h); }
 
@@ -71,6 +92,7 @@ class SvgDrawer {
   void lay_cells(Laid& laid) const;
   Laid lay(const DrawBox& box) const;
   void put(const Laid& laid, double x, double y);
+  void put_title(const Laid& laid, double x, double y);
   void put_boxes(const Laid& laid, double x, double y);
   void put_cells(const Laid& laid, double x, double y);
   void put_pu(int pu, double x, double y);
@@ -105,13 +127,15 @@ void SvgDrawer::lay_cells(Laid& laid) const {
   std::size_t n = laid.box->cells.size();
   if (n == 0) return;
   Size core = core_size(*laid.box);
+  double title = char_width * display_width(laid.box->full_title());
+  title = std::min(title, title_room);
   double best = 1e300;
   for (std::size_t columns = 1; columns <= n; ++columns) {
     auto rows = static_cast<double>((n + columns - 1) / columns);
     auto across = static_cast<double>(columns);
     Size s{across * core.w + (across - 1) * core_gap, rows * core.h + (rows - 1) * core_gap};
     double holes = static_cast<double>(columns) * rows - static_cast<double>(n);
-    double cost = std::max(s.w / 2.2, s.h) * (1 + 0.02 * holes);
+    double cost = std::max(std::max(s.w, title) / 2.2, s.h) * (1 + 0.004 * holes);
     if (cost >= best) continue;
     best = cost;
     laid.cell_columns = columns;
@@ -145,7 +169,8 @@ Laid SvgDrawer::lay(const DrawBox& box) const {
     for (std::size_t columns = 1; columns <= laid.boxes.size(); ++columns) {
       Size s = grid(laid.boxes, columns);
       std::size_t holes = (columns - laid.boxes.size() % columns) % columns;
-      double cost = frame_of(s) * (1 + 0.1 * static_cast<double>(holes) / static_cast<double>(columns));
+      double slots = static_cast<double>(laid.boxes.size() + holes);
+      double cost = frame_of(s) * (1 + 0.6 * static_cast<double>(holes) / slots);
       if (cost >= best) continue;
       best = cost;
       laid.box_columns = columns;
@@ -154,10 +179,12 @@ Laid SvgDrawer::lay(const DrawBox& box) const {
     if (inside.h > 0) inside.h += gap;
     inside = {std::max(inside.w, boxes.w), inside.h + boxes.h};
   }
-  bool titled = !box.title.empty();
-  double title = titled ? char_width * display_width(box.full_title()) : 0;
+  laid.title = title_lines(box, std::max(inside.w, title_room));
+  bool titled = !laid.title.empty();
+  double words = 0;
+  for (const auto& line : laid.title) words = std::max(words, char_width * display_width(line));
   double edge = titled ? 2 * pad : 0;
-  laid.size = {std::max(inside.w, title) + edge, inside.h + edge + (titled ? title_height - 5 : 0)};
+  laid.size = {std::max(inside.w, words) + edge, inside.h + edge + title_space(laid)};
   return laid;
 }
 
@@ -214,20 +241,32 @@ void SvgDrawer::put_boxes(const Laid& laid, double x, double y) {
   }
 }
 
+// The first part stands out, but for caches.
+void SvgDrawer::put_title(const Laid& laid, double x, double y) {
+  const auto& box = *laid.box;
+  bool named = box.kinds.empty() || (box.kinds.front() != Kind::l3 && box.kinds.front() != Kind::l2);
+  for (std::size_t i = 0; i < laid.title.size(); ++i) {
+    std::string line = escape(laid.title[i]);
+    if (i == 0 && named) {
+      std::string first = escape(box.title[0]);
+      line = "<tspan class=\"nigh-name\">" + first + "</tspan>" + line.substr(first.size());
+    }
+    out_ += fmt::format("<text class=\"nigh-title\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x,
+                        y + line_height * static_cast<double>(i), line);
+  }
+}
+
 void SvgDrawer::put(const Laid& laid, double x, double y) {
   const auto& box = *laid.box;
-  if (!box.title.empty()) {
+  if (!laid.title.empty()) {
     const char* look = box.has(Kind::numa) ? (box.pus.empty() ? "nigh-memory" : "nigh-node") : "nigh-box";
     out_ += fmt::format(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-        "rx=\"8\"/>\n<text class=\"nigh-title\" x=\"{:.1f}\" y=\"{:.1f}\">",
-        look, x, y, laid.size.w, laid.size.h, x + pad, y + 16);
-    for (std::size_t i = 0; i < box.title.size(); ++i)
-      out_ += i == 0 ? fmt::format("<tspan class=\"nigh-name\">{}</tspan>", escape(box.title[0]))
-                     : " · " + escape(box.title[i]);
-    out_ += "</text>\n";
+        "rx=\"8\"/>\n",
+        look, x, y, laid.size.w, laid.size.h);
+    put_title(laid, x + pad, y + 16);
     x += pad;
-    y += pad + title_height - 5;
+    y += pad + title_space(laid);
   }
   put_cells(laid, x, y);
   if (!box.cells.empty()) y += laid.cells.h + gap;
@@ -275,7 +314,7 @@ std::string SvgDrawer::head(Size size) const {
 std::string SvgDrawer::draw() {
   Laid laid = lay(root_);
   std::string name = machine_.title.empty() ? machine_.name : machine_.title;
-  double words = std::max(9.6 * display_width(name), char_width * display_width(machine_.summary()));
+  double words = std::max(10.9 * display_width(name), char_width * display_width(machine_.summary()));
   Size size{std::max(laid.size.w, words) + 2 * margin, laid.size.h + head_height + 2 * margin};
   put(laid, margin, head_height + margin);
   return head(size) + out_ + "</svg>\n";

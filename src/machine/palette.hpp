@@ -29,7 +29,7 @@ inline constexpr std::array<Rgb, 12> palette = {{{0x2f, 0x6f, 0xde},
                                                  {0x9c, 0x36, 0xb5},
                                                  {0xf4, 0xc4, 0x30},
                                                  {0x8d, 0x5a, 0x2b},
-                                                 {0x6b, 0x7a, 0x8f}}};
+                                                 {0x86, 0x96, 0xab}}};
 
 inline Rgb palette_color(int number) { return palette[static_cast<std::size_t>(number) % palette.size()]; }
 
