@@ -12,8 +12,10 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/probe.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
+#include "machine/probe.hpp"
 
 namespace nigh::cli {
 
@@ -25,6 +27,7 @@ struct Options {
   bool svg = false;
   bool list_models = false;
   bool no_color = false;
+  ProbeRequest probe;
 };
 
 int terminal_width() {
@@ -101,7 +104,8 @@ int show(const Options& options) {
   if (options.list_models) return list_models();
   auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
   if (!machine) return report_failure("machine", machine.error().message);
-  // --probe begins here: measure, put the figures into *machine, go on.
+  if (options.probe.wanted) return run_probe(*machine, options.probe, options.json, terminal_width());
+  if (options.model.empty() && (options.machine.empty() || options.machine == "this")) apply_stored_probe(*machine);
   if (options.json)
     std::fputs(machine_to_json(*machine).c_str(), stdout);
   else if (options.svg)
@@ -125,6 +129,7 @@ void add_machine(CLI::App& app, int& status) {
   command->add_flag("--svg", options->svg, "Print a picture")->excludes(json);
   command->add_flag("--list-models", options->list_models, "List the shipped models");
   command->add_flag("--no-color", options->no_color, "No colours (also: NO_COLOR=1, or output to a file)");
+  add_probe_options(*command, options->probe);
   command->callback([options, &status] { status = show(*options); });
 }
 
