@@ -91,7 +91,7 @@ class SvgDrawer {
   [[nodiscard]] Size core_size(const DrawBox& box) const;
   void lay_cells(Laid& laid) const;
   Laid lay(const DrawBox& box) const;
-  void put(const Laid& laid, double x, double y);
+  void put(const Laid& laid, Size size, double x, double y);  // stretched to `size`
   void put_title(const Laid& laid, double x, double y);
   void put_boxes(const Laid& laid, double x, double y);
   void put_cells(const Laid& laid, double x, double y);
@@ -135,7 +135,7 @@ void SvgDrawer::lay_cells(Laid& laid) const {
     auto across = static_cast<double>(columns);
     Size s{across * core.w + (across - 1) * core_gap, rows * core.h + (rows - 1) * core_gap};
     double holes = static_cast<double>(columns) * rows - static_cast<double>(n);
-    double cost = std::max(std::max(s.w, title) / 2.2, s.h) * (1 + 0.004 * holes);
+    double cost = std::max(std::max(s.w, title) / 2.2, s.h) * (1 + 0.004 * holes) + 0.01 * s.h;
     if (cost >= best) continue;
     best = cost;
     laid.cell_columns = columns;
@@ -182,7 +182,7 @@ Laid SvgDrawer::lay(const DrawBox& box) const {
   laid.title = title_lines(box, std::max(inside.w, title_room));
   bool titled = !laid.title.empty();
   double words = 0;
-  for (const auto& line : laid.title) words = std::max(words, char_width * display_width(line));
+  for (const auto& line : laid.title) words = std::max(words, char_width * display_width(line) + 10);
   double edge = titled ? 2 * pad : 0;
   laid.size = {std::max(inside.w, words) + edge, inside.h + edge + title_space(laid)};
   return laid;
@@ -232,11 +232,11 @@ void SvgDrawer::put_boxes(const Laid& laid, double x, double y) {
   double each = 0;
   for (const auto& b : laid.boxes) each = std::max(each, b.size.w);
   for (std::size_t at = 0; at < laid.boxes.size(); at += laid.box_columns) {
+    std::size_t end = std::min(laid.boxes.size(), at + laid.box_columns);
     double row = 0;
-    for (std::size_t i = at; i < std::min(laid.boxes.size(), at + laid.box_columns); ++i) {
-      put(laid.boxes[i], x + static_cast<double>(i - at) * (each + gap), y);
-      row = std::max(row, laid.boxes[i].size.h);
-    }
+    for (std::size_t i = at; i < end; ++i) row = std::max(row, laid.boxes[i].size.h);
+    for (std::size_t i = at; i < end; ++i)
+      put(laid.boxes[i], {each, row}, x + static_cast<double>(i - at) * (each + gap), y);
     y += row + gap;
   }
 }
@@ -248,7 +248,7 @@ void SvgDrawer::put_title(const Laid& laid, double x, double y) {
   for (std::size_t i = 0; i < laid.title.size(); ++i) {
     std::string line = escape(laid.title[i]);
     if (i == 0 && named) {
-      std::string first = escape(box.title[0]);
+      std::string first = escape(box.title[0].substr(0, box.title[0].find(',')));
       line = "<tspan class=\"nigh-name\">" + first + "</tspan>" + line.substr(first.size());
     }
     out_ += fmt::format("<text class=\"nigh-title\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x,
@@ -256,14 +256,14 @@ void SvgDrawer::put_title(const Laid& laid, double x, double y) {
   }
 }
 
-void SvgDrawer::put(const Laid& laid, double x, double y) {
+void SvgDrawer::put(const Laid& laid, Size size, double x, double y) {
   const auto& box = *laid.box;
   if (!laid.title.empty()) {
     const char* look = box.has(Kind::numa) ? (box.pus.empty() ? "nigh-memory" : "nigh-node") : "nigh-box";
     out_ += fmt::format(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"8\"/>\n",
-        look, x, y, laid.size.w, laid.size.h);
+        look, x, y, size.w, size.h);
     put_title(laid, x + pad, y + 16);
     x += pad;
     y += pad + title_space(laid);
@@ -316,7 +316,7 @@ std::string SvgDrawer::draw() {
   std::string name = machine_.title.empty() ? machine_.name : machine_.title;
   double words = std::max(10.9 * display_width(name), char_width * display_width(machine_.summary()));
   Size size{std::max(laid.size.w, words) + 2 * margin, laid.size.h + head_height + 2 * margin};
-  put(laid, margin, head_height + margin);
+  put(laid, laid.size, margin, head_height + margin);
   return head(size) + out_ + "</svg>\n";
 }
 }  // namespace
