@@ -1,7 +1,191 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// `nigh plan`: where the threads of nested teams would go and why, on this computer or on any other that can
+// be named, without running anything: a picture and a table, JSON or SVG.
+#include "machine/draw.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "cli/commands.hpp"
+#include "machine/load.hpp"
+#include "plan/nested.hpp"
+#include "sys/os.hpp"
 
 namespace nigh::cli {
-void add_plan(CLI::App&, int&) {}
+
+namespace {
+constexpr std::size_t folded_above = 64;  // threads; longer tables are folded unless --all
+constexpr std::size_t fold_shows = 24;
+
+struct Options {
+  std::string teams;
+  std::string mask;
+  std::string model;
+  std::string machine;
+  int root = 0;
+  bool json = false;
+  bool svg = false;
+  bool all = false;
+  bool no_color = false;
+};
+
+struct Planned {
+  Machine machine;
+  CpuSet mask;
+  std::string spec;
+  std::vector<PlannedThread> threads;
+};
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
+  return std::min<int>(size.ws_col, 120);
+}
+
+bool use_color(const Options& options) {
+  const char* refused = std::getenv("NO_COLOR");
+  return !options.no_color && (refused == nullptr || *refused == '\0') && isatty(STDOUT_FILENO) != 0;
+}
+
+bool is_this_machine(const Options& options) {
+  return options.model.empty() && (options.machine.empty() || options.machine == "this");
+}
+
+Result<Machine> chosen_machine(const Options& options) {
+  return options.model.empty() ? load_machine(options.machine) : load_model(options.model);
+}
+
+// What was asked for; else, here, what this process may use; else the whole model.
+Result<CpuSet> chosen_mask(const Options& options, const Machine& machine) {
+  if (options.mask.empty()) return is_this_machine(options) ? sys::affinity() : machine.pus();
+  auto mask = CpuSet::parse(options.mask);
+  if (!mask) return fail_in("--mask", mask.error());
+  return *mask;
+}
+
+Result<Planned> make_plan(const Options& options) {
+  auto spec = TeamSpec::parse(options.teams);  // the likeliest mistake, told before anything slow
+  if (!spec) return tl::unexpected(spec.error());
+  auto machine = chosen_machine(options);
+  if (!machine) return tl::unexpected(machine.error());
+  auto mask = chosen_mask(options, *machine);
+  if (!mask) return tl::unexpected(mask.error());
+  auto tree = CoreTree::cut(*machine, *mask);
+  if (!tree) return tl::unexpected(tree.error());
+  CpuSet usable = tree->mask;
+  auto threads = expand(NestedPlan(*std::move(tree), *spec), options.root);
+  if (!threads) return tl::unexpected(threads.error());
+  return Planned{*std::move(machine), usable, spec->to_string(), *std::move(threads)};
+}
+
+std::string path_text(const std::vector<int>& path) {
+  std::string out;
+  for (int index : path) out += (out.empty() ? "" : ".") + std::to_string(index);
+  return out;
+}
+
+// The first thread on each PU, "+1" for each further one; a colour for each outermost thread's teams.
+PuMarks marks_of(const Planned& plan) {
+  PuMarks marks;
+  std::map<int, int> count;
+  for (int pu : plan.machine.pus().members())
+    if (!plan.mask.test(pu)) marks[pu] = {"", -1};
+  for (const auto& thread : plan.threads)
+    if (++count[thread.pu] == 1)
+      marks[thread.pu] = {path_text(thread.path), thread.path.size() > 1 ? thread.path.front() : 0};
+  for (auto& [pu, mark] : marks)
+    if (count[pu] > 1) mark.text += '+' + std::to_string(count[pu] - 1);
+  return marks;
+}
+
+std::string number_or_dash(int number) { return number < 0 ? "-" : std::to_string(number); }
+
+void print_table(const Planned& plan, bool all) {
+  std::size_t wide = 6;
+  for (const auto& thread : plan.threads) wide = std::max(wide, path_text(thread.path).size());
+  fmt::print("{:<{}}  {:>5}  {:>5}  {:>4}  {}\n", "thread", wide, "PU", "core", "node", "why");
+  std::size_t count = plan.threads.size();
+  bool folded = !all && count > folded_above;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (folded && i == fold_shows) {
+      fmt::print("... {} more; --all shows them\n", count - fold_shows);
+      break;
+    }
+    const auto& t = plan.threads[i];
+    fmt::print("{:<{}}  {:>5}  {:>5}  {:>4}  {}\n", path_text(t.path), wide, t.pu, number_or_dash(t.core),
+               number_or_dash(t.numa_node), t.reason);
+  }
+}
+
+void print_text(const Planned& plan, const Options& options) {
+  std::string name = plan.machine.title.empty() ? plan.machine.name : plan.machine.title;
+  fmt::print("{} on {}\n", plan.spec, printable(name));
+  fmt::print("{} threads, PUs {}{}\n\n", plan.threads.size(), plan.mask.to_list(),
+             options.root > 0 ? fmt::format(", root thread {}", options.root) : "");
+  fmt::print("{}\n", draw_text(plan.machine, marks_of(plan), terminal_width(), use_color(options)));
+  print_table(plan, options.all);
+}
+
+void print_json(const Planned& plan, int root) {
+  nlohmann::ordered_json out = {{"format", "nigh-plan"},
+                                {"version", 1},
+                                {"machine", printable(plan.machine.name)},
+                                {"spec", plan.spec},
+                                {"mask", plan.mask.to_list()},
+                                {"root", root}};
+  auto& threads = out["threads"] = nlohmann::ordered_json::array();
+  for (const auto& t : plan.threads)
+    threads.push_back(
+        {{"path", t.path}, {"pu", t.pu}, {"core", t.core}, {"numa_node", t.numa_node}, {"reason", t.reason}});
+  std::fputs((out.dump(1) + '\n').c_str(), stdout);
+}
+
+int run_plan(const Options& options) {
+  auto plan = make_plan(options);
+  if (!plan) return report_failure("plan", plan.error().message);
+  if (options.json)
+    print_json(*plan, options.root);
+  else if (options.svg)
+    std::fputs((draw_svg(plan->machine, marks_of(*plan)) + '\n').c_str(), stdout);
+  else
+    print_text(*plan, options);
+  return 0;
+}
+}  // namespace
+
+void add_plan(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("plan", "Show where the threads of nested teams would go, and why");
+  command
+      ->add_option("--teams", options->teams,
+                   "Team sizes and strategies, outermost level first: 4,scatter,2,subcompact")
+      ->required();
+  command->add_option("--mask", options->mask, "PUs that may be used, as in 0-5,8,12-15");
+  auto* model =
+      command->add_option("--model", options->model, "A shipped machine model (nigh machine --models)");
+  command
+      ->add_option("--machine", options->machine,
+                   "this, a model, a .json or .xml file, or synthetic:DESCRIPTION")
+      ->excludes(model);
+  command
+      ->add_option("--root", options->root,
+                   "Which of the process's root threads that open regions: 0 is the first")
+      ->check(CLI::Range(0, NestedPlan::max_roots - 1));
+  auto* json = command->add_flag("--json", options->json, "Print the plan as JSON");
+  command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json);
+  command->add_flag("--all", options->all, "List all threads, however many there are");
+  command->add_flag("--no-color", options->no_color, "No colours, also on a terminal");
+  command->callback([options, &status] { status = run_plan(*options); });
+}
+
 }  // namespace nigh::cli
