@@ -1,0 +1,193 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/bench_catalog.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace nigh::cli {
+
+const std::vector<BenchKind>& bench_kinds() {
+  static const std::vector<BenchKind> kinds = {
+      {"nested-stream", "memory bandwidth of nested teams, each on arrays of its own", "subscatter", false,
+       true},
+      {"nested-sync", "cost of parallel, barrier, reduction, for and single in nested teams", "subcompact",
+       false, false},
+      {"geothermal", "flow and heat in 3-D with directional derivatives: a two-level Fortran program",
+       "subscatter", true, false},
+      {"nested-overhead", "cost of one empty parallel region, with and without binding", "subcompact", false,
+       false},
+  };
+  return kinds;
+}
+
+Result<BenchKind> find_bench(const std::string& name) {
+  std::vector<std::string> names;
+  for (const BenchKind& kind : bench_kinds()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  return fail(Errc::invalid,
+              fmt::format("there is no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+std::string Teams::text() const {
+  return inner ? fmt::format("{}x{}", outer, *inner) : fmt::format("{}", outer);
+}
+
+namespace {
+
+std::optional<int> read_size(std::string_view text) {
+  int value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= 1 && value <= 4096 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Teams> read_teams(const std::string& text) {
+  std::size_t x = text.find('x');
+  auto outer = read_size(std::string_view(text).substr(0, x));
+  if (!outer) return std::nullopt;
+  if (x == std::string::npos) return Teams{*outer, std::nullopt};
+  auto inner = read_size(std::string_view(text).substr(x + 1));
+  return inner ? std::optional(Teams{*outer, inner}) : std::nullopt;
+}
+
+// Splits of n into two factors above 1, squarest first.
+std::vector<Teams> inner_splits(int n) {
+  std::vector<Teams> out;
+  for (int outer = 2; outer <= n / 2; ++outer)
+    if (n % outer == 0) out.push_back({outer, n / outer});
+  std::sort(out.begin(), out.end(), [](const Teams& a, const Teams& b) {
+    auto lopsided = [](const Teams& t) { return std::max(t.outer, *t.inner) - std::min(t.outer, *t.inner); };
+    return lopsided(a) != lopsided(b) ? lopsided(a) < lopsided(b) : a.outer < b.outer;
+  });
+  return out;
+}
+
+void keep_distinct(std::vector<Teams>& teams) {
+  std::vector<Teams> out;
+  for (const Teams& t : teams)
+    if (std::find(out.begin(), out.end(), t) == out.end()) out.push_back(t);
+  teams = out;
+}
+
+std::string pu_list(const std::vector<int>& pus) { return fmt::format("{}", fmt::join(pus, ",")); }
+
+}  // namespace
+
+Result<std::vector<Teams>> parse_teams(const std::string& list) {
+  std::vector<Teams> out;
+  for (std::size_t at = 0; at <= list.size();) {
+    std::size_t end = std::min(list.find(',', at), list.size());
+    auto teams = read_teams(list.substr(at, end - at));
+    if (!teams)
+      return fail(Errc::invalid, fmt::format("--teams takes sizes such as 4x2,1x8; '{}' is none",
+                                             list.substr(at, end - at)));
+    out.push_back(*teams);
+    at = end + 1;
+  }
+  return out;
+}
+
+Usable usable_part(const Machine& machine, const CpuSet& mask) {
+  Usable out;
+  CpuSet allowed = machine.pus() & mask;
+  out.pus = allowed.members();
+  auto touched = [&](Kind kind) {
+    std::vector<const Object*> found;
+    for (int index : machine.of_kind(kind))
+      if (machine.objects[static_cast<std::size_t>(index)].pus.intersects(allowed))
+        found.push_back(&machine.objects[static_cast<std::size_t>(index)]);
+    return found;
+  };
+  out.cores = static_cast<int>(touched(Kind::core).size());
+  if (out.cores == 0) out.cores = static_cast<int>(out.pus.size());
+  auto caches = touched(Kind::l3);
+  if (caches.empty()) caches = touched(Kind::l2);
+  for (const Object* cache : caches) out.cache_bytes += cache->bytes;
+  if (out.cache_bytes == 0) out.cache_bytes = std::uint64_t{32} << 20;  // unknown: more than most have
+  return out;
+}
+
+std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
+  if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
+  // A prime number of cores has no splits: then those of one core less.
+  auto splits = inner_splits(cores);
+  if (splits.empty() && cores > 4) splits = inner_splits(cores - 1);
+  // Two or three cores hold no nested teams of two; shown nevertheless, oversubscribed.
+  if (splits.empty() && !quick) splits = {{2, 2}};
+  if (quick && splits.size() > 1) splits.resize(1);
+  std::vector<Teams> out;
+  if (!quick) out.push_back({1, 1});
+  out.push_back({1, cores});
+  out.push_back({cores, 1});
+  out.insert(out.end(), splits.begin(), splits.end());
+  keep_distinct(out);
+  return out;
+}
+
+std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick) {
+  std::vector<std::string> out;
+  if (quick) out.emplace_back("--quick");
+  if (kind.name == "nested-stream") {
+    std::uint64_t bytes = 4 * usable.cache_bytes;
+    if (quick) bytes = std::min(bytes, std::uint64_t{64} << 20);
+    out.insert(out.end(), {"--bytes", std::to_string(bytes)});
+  } else if (kind.name == "geothermal" && !quick) {
+    // Enough planes for the largest inner team, and enough work that a region's start does not count.
+    const char* grid = usable.cores <= 8 ? "32x32x32" : usable.cores <= 64 ? "48x48x64" : "64x64x256";
+    out.insert(out.end(), {"--grid", grid, "--directions", usable.cores <= 8 ? "8" : "16"});
+  } else if (kind.name == "nested-sync" && !quick) {
+    out.insert(out.end(), {"--repetitions", "10"});
+  }
+  return out;
+}
+
+std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
+                                  const Usable& usable, const std::string& nigh) {
+  std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
+                                 : fmt::format("{},compact", teams.outer);
+  std::string pus = pu_list(usable.pus);
+  std::vector<Subject> out;
+  out.push_back({"nigh", {nigh, "run", "--quiet", "--teams", spec, "--"}, {}, {}});
+  out.push_back({"unbound", {}, {}, {}});
+  for (const char* policy : {"spread,close", "close,close"})
+    out.push_back({std::string("OMP_PROC_BIND=") + policy,
+                   {},
+                   {{"OMP_PROC_BIND", policy}, {"OMP_PLACES", "cores"}},
+                   {}});
+  if (runtime == "libgomp") {
+    out.push_back({"GOMP_CPU_AFFINITY", {}, {{"GOMP_CPU_AFFINITY", pus}}, {}});
+  } else {
+    for (const char* type : {"compact", "scatter"})
+      out.push_back({std::string("KMP_AFFINITY=") + type,
+                     {},
+                     {{"KMP_AFFINITY", std::string("granularity=fine,") + type}},
+                     {}});
+  }
+  out.push_back({"likwid-pin", {"likwid-pin", "-q", "-c", pus}, {}, {}});
+  if (kind.has_limit)
+    out.push_back(
+        {"limit", {}, {{"OMP_PROC_BIND", "close"}, {"OMP_PLACES", "cores"}}, Teams{usable.cores, 1}});
+  return out;
+}
+
+const std::vector<std::string>& cleared_variables() {
+  static const std::vector<std::string> names = {"OMP_*",    "GOMP_*", "KMP_*",
+                                                 "LIKWID_*", "NIGH_*", "LD_PRELOAD"};
+  return names;
+}
+
+const std::map<std::string, std::string>& common_environment() {
+  // libomp keeps inner teams alive only if told to; nigh run does so, and that is not binding.
+  static const std::map<std::string, std::string> variables = {
+      {"OMP_MAX_ACTIVE_LEVELS", "2"}, {"OMP_DYNAMIC", "false"}, {"KMP_HOT_TEAMS_MAX_LEVEL", "2"}};
+  return variables;
+}
+
+}  // namespace nigh::cli

@@ -1,0 +1,67 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which benchmarks there are, and what is measured on a given machine: the team sizes (1xP, Px1 and the
+// splits in between), the sizes of the data, and the subjects: nigh, nothing at all, and what others offer to
+// bind nested teams. All of it is decided from the machine and the mask alone; nothing is run or read here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpuset.hpp"
+#include "base/result.hpp"
+#include "machine/machine.hpp"
+
+namespace nigh::cli {
+
+struct BenchKind {
+  std::string name;               // "nested-stream"
+  std::string title;              // one line for people
+  std::string strategy;           // of the inner level under nigh; the outer one is scatter
+  bool serial_reference = false;  // its derivatives must be those of a 1x1 run
+  bool has_limit = false;         // a one-level run bounds what nested teams can reach
+};
+const std::vector<BenchKind>& bench_kinds();
+Result<BenchKind> find_bench(const std::string& name);
+
+struct Teams {
+  int outer = 1;
+  std::optional<int> inner = 1;  // none: one level only
+  [[nodiscard]] int threads() const { return outer * inner.value_or(1); }
+  [[nodiscard]] std::string text() const;  // "4x2", "4"
+  friend bool operator==(const Teams&, const Teams&) = default;
+};
+// "4x2,1x8"; every entry names itself in an error.
+Result<std::vector<Teams>> parse_teams(const std::string& list);
+
+// What the process may use of the machine.
+struct Usable {
+  std::vector<int> pus;           // allowed PUs
+  int cores = 0;                  // cores with at least one of them
+  std::uint64_t cache_bytes = 0;  // the last-level caches above them, together
+};
+Usable usable_part(const Machine& machine, const CpuSet& mask);
+
+std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick);
+// The program's options for its size, beyond --teams.
+std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick);
+
+struct Subject {
+  std::string name;                                // as it stands in the records
+  std::vector<std::string> prefix;                 // words before the program
+  std::map<std::string, std::string> environment;  // beyond what all subjects get
+  std::optional<Teams> teams;                      // other teams than the case's (limit)
+};
+// `nigh` is the path of the command. The order is that of the tables.
+std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
+                                  const Usable& usable, const std::string& nigh);
+
+// Removed from everybody's environment, and set in everybody's: all that is not binding is equal for all.
+const std::vector<std::string>& cleared_variables();
+const std::map<std::string, std::string>& common_environment();
+
+}  // namespace nigh::cli
