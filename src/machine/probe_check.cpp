@@ -74,7 +74,8 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
     xx += (x[i] - mx) * (x[i] - mx);
     yy += (y[i] - my) * (y[i] - my);
   }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
+  constexpr double rounding = 1e-9;  // all equal but for the arithmetic
+  return xx > rounding && yy > rounding ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
 }
 }  // namespace
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <mutex>
 
 #include "sys/threads.hpp"
 
@@ -33,8 +34,11 @@ struct Arena {
   }
 };
 
+// `had` is the time on a CPU between begin and end. What one thread does alone is divided by that, so that
+// being put aside for another program does not count; what threads do together is divided by the time that
+// passed.
 struct Timed {
-  double amount = 0, begin = 0, end = 0;
+  double amount = 0, begin = 0, end = 0, had = 0;
 };
 
 class RealLab : public Lab {
@@ -49,6 +53,7 @@ class RealLab : public Lab {
                                     double seconds) override;
   Result<std::vector<double>> working_set(int pu, std::uint64_t bytes, double seconds) override;
   Result<std::vector<double>> ping_pong(int a, int b, double seconds) override;
+  [[nodiscard]] std::vector<std::string> remarks() const override;
 
  private:
   [[nodiscard]] bool cancelled() const { return cancel_ != nullptr && cancel_->load(); }
@@ -72,6 +77,8 @@ class RealLab : public Lab {
   int set_node_ = -1;
   std::uint64_t set_bytes_ = 0;
   std::atomic<std::uint64_t> sink_{0};
+  std::mutex account_;
+  double wall_ = 0, had_ = 0;  // of all streams: time that passed, time on a CPU
 };
 
 void RealLab::note_once(const std::string& text) {
@@ -198,6 +205,7 @@ Timed RealLab::run_stream(const Job& job, double seconds, const std::atomic<bool
   std::size_t size = arena.share->sizes.slice, at = arena.cursor[job.slot];
   std::uint64_t sum = 0, bytes = 0;
   Timed timed;
+  double had = sys::thread_seconds();
   timed.begin = now();
   do {
     std::size_t part = std::min(chunk_bytes, size - at);
@@ -206,6 +214,10 @@ Timed RealLab::run_stream(const Job& job, double seconds, const std::atomic<bool
     timed.end = now();
   } while (stop != nullptr ? !stop->load(std::memory_order_relaxed) : timed.end < timed.begin + seconds);
   arena.cursor[job.slot] = at;
+  had = sys::thread_seconds() - had;
+  std::lock_guard hold(account_);
+  wall_ += timed.end - timed.begin;
+  had_ += had;
   sink_ += sum;
   timed.amount = static_cast<double>(bytes);
   return timed;
@@ -249,6 +261,7 @@ Result<std::vector<double>> RealLab::chase(int pu, std::size_t node, const std::
       return;
     }
     std::uint64_t steps = 0;
+    double had = sys::thread_seconds();
     timed[0].begin = now();
     do {
       arena.at = arena.chain.walk(arena.at, chase_steps);
@@ -256,13 +269,14 @@ Result<std::vector<double>> RealLab::chase(int pu, std::size_t node, const std::
       timed[0].end = now();
     } while (timed[0].end < timed[0].begin + seconds);
     timed[0].amount = static_cast<double>(steps);
+    timed[0].had = sys::thread_seconds() - had;
     stop.store(true);
   });
   if (!done) return tl::unexpected(done.error());
   double rate = 0;
   for (std::size_t k = 1; k < timed.size(); ++k)
     rate += timed[k].amount / (timed[k].end - timed[k].begin) / 1e6;
-  return std::vector<double>{(timed[0].end - timed[0].begin) * 1e9 / timed[0].amount, rate};
+  return std::vector<double>{timed[0].had * 1e9 / timed[0].amount, rate};
 }
 
 // The buffer of the last size is kept: samples of one size come one after the other.
@@ -297,24 +311,27 @@ Result<std::vector<double>> RealLab::working_set(int pu, std::uint64_t bytes, do
     std::size_t pass =
         std::max<std::size_t>(bytes, chunk_bytes) / bytes;     // passes between looks at the clock
     probe::stream(Mix::read, set_buffer_.data(), bytes, sum);  // into the cache
+    double had = sys::thread_seconds();
     read.begin = now();
     do {
       for (std::size_t i = 0; i < pass; ++i)
         read.amount += static_cast<double>(probe::stream(Mix::read, set_buffer_.data(), bytes, sum));
       read.end = now();
     } while (read.end < read.begin + seconds / 2);
+    read.had = sys::thread_seconds() - had;
     const void* at = nullptr;
+    had = sys::thread_seconds();
     walked.begin = now();
     do {
       at = set_chain_.walk(at, chase_steps);
       walked.amount += chase_steps;
       walked.end = now();
     } while (walked.end < walked.begin + seconds / 2);
+    walked.had = sys::thread_seconds() - had;
     sink_ += sum;
   });
   if (!done) return tl::unexpected(done.error());
-  return std::vector<double>{(walked.end - walked.begin) * 1e9 / walked.amount,
-                             read.amount / (read.end - read.begin) / 1e6};
+  return std::vector<double>{walked.had * 1e9 / walked.amount, read.amount / read.had / 1e6};
 }
 
 Result<std::vector<double>> RealLab::ping_pong(int a, int b, double seconds) {
@@ -343,6 +360,14 @@ Result<std::vector<double>> RealLab::ping_pong(int a, int b, double seconds) {
   if (!done) return tl::unexpected(done.error());
   NIGH_CHECK(rounds == answered);
   return std::vector<double>{(timed.end - timed.begin) * 1e9 / (2.0 * static_cast<double>(rounds - 1))};
+}
+
+std::vector<std::string> RealLab::remarks() const {
+  if (wall_ <= 0 || had_ >= 0.95 * wall_) return {};
+  return {fmt::format(
+      "the measuring threads had their PUs for only {:.0f} % of the time: other programs were running, "
+      "so bandwidths are too low",
+      100 * had_ / wall_)};
 }
 }  // namespace
 

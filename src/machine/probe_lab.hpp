@@ -78,6 +78,8 @@ class Lab {
   virtual Result<std::vector<double>> working_set(int pu, std::uint64_t bytes, double seconds) = 0;
   // ns one way, `a` having the line's home.
   virtual Result<std::vector<double>> ping_pong(int a, int b, double seconds) = 0;
+  // What else must be known of the samples taken so far.
+  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 // This machine. Takes the memory that `layout` says, binds, touches and verifies it, and builds the chains

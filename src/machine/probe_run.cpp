@@ -324,7 +324,7 @@ Result<Probe> Programme::run() {
                             share.huge_bytes, memory ? share.sizes.total(share.threads) : 0});
   }
   std::vector<std::string> notes = layout_.notes;
-  for (const std::vector<std::string>& more : {probe_.notes, rounds_.notes()})
+  for (const std::vector<std::string>& more : {probe_.notes, rounds_.notes(), lab_.remarks()})
     notes.insert(notes.end(), more.begin(), more.end());
   probe_.notes = notes;
   probe_.quick = !pace_.all_ladders;

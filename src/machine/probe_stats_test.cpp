@@ -147,6 +147,12 @@ TEST(CrossCheck, LatenciesAreBetterLow) {
   EXPECT_DOUBLE_EQ(rank_agreement(made.bandwidth()), -1) << "the same numbers as bandwidths are upside down";
 }
 
+TEST(CrossCheck, EqualDistancesRankNothing) {
+  Made made{{0, 1, 2, 3}, {}, std::vector<double>(16, 20)};
+  for (int i = 0; i < 16; ++i) made.measured.push_back(exactly(100 + i));
+  EXPECT_TRUE(std::isnan(rank_agreement(made.bandwidth())));
+}
+
 TEST(CrossCheck, UnknownEntriesAreLeftOut) {
   Made made{{0, 1}, {exactly(1), Figure{}, exactly(9), exactly(1)}, {10, 20, 20, 10}};
   EXPECT_EQ(contradictions(made.bandwidth()).size(), 1U) << "only 1->1 against 1->0 is left";

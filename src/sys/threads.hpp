@@ -18,6 +18,9 @@ namespace nigh::sys {
 
 // Seconds on the monotonic clock.
 double now_seconds();
+// Seconds for which the calling thread really had a CPU: less than the time that passed when others had it
+// too.
+double thread_seconds();
 
 // Tells the core (and an emulator that runs all CPUs in one thread) that this is a waiting loop.
 inline void spin_pause() {
