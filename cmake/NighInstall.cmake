@@ -1,0 +1,24 @@
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `make install` puts where: everything relative to the prefix, so that the tree can be moved as a whole
+# (nigh finds its libraries at ../lib, pkg-config through ${pcfiledir}, CMake through nigh-config.cmake).
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nigh)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/nigh.pc.in ${CMAKE_BINARY_DIR}/nigh.pc @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/nigh-omp.pc.in ${CMAKE_BINARY_DIR}/nigh-omp.pc @ONLY)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/nigh-config.cmake.in ${CMAKE_BINARY_DIR}/nigh-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/nigh-config-version.cmake COMPATIBILITY SameMinorVersion)
+
+install(EXPORT nigh-targets NAMESPACE nigh:: DESTINATION ${package_dir})
+install(FILES ${CMAKE_BINARY_DIR}/nigh-config.cmake ${CMAKE_BINARY_DIR}/nigh-config-version.cmake
+        DESTINATION ${package_dir})
+install(FILES ${CMAKE_BINARY_DIR}/nigh.pc ${CMAKE_BINARY_DIR}/nigh-omp.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/nigh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+install(FILES ${PROJECT_SOURCE_DIR}/completions/nigh.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nigh)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,52 @@
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# bash completion for nigh. The option lists are held to `nigh COMMAND --help` by tests/checks/words.py.
+
+_nigh() {
+  local cur prev words cword
+  if declare -F _init_completion >/dev/null; then
+    _init_completion || return
+  else
+    cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+  fi
+  local command=${words[1]:-} i
+  if [ "$cword" -eq 1 ]; then
+    mapfile -t COMPREPLY < <(compgen -W "machine plan run bench report --help --version" -- "$cur")
+    return
+  fi
+  if [ "$command" = run ]; then
+    for ((i = 2; i < cword; i++)); do
+      if [ "${words[i]}" = -- ]; then  # after "--": the program's own words
+        if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else
+          mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); fi
+        return
+      fi
+    done
+  fi
+  case $prev in
+    --model)
+      mapfile -t COMPREPLY < <(compgen -W "$(nigh machine --list-models 2>/dev/null | awk '{print $1}')" -- "$cur")
+      return ;;
+    --machine|--save|--out|--bench|--explain-file|--peers|--account)
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      return ;;
+    --runtime)
+      mapfile -t COMPREPLY < <(compgen -W "libgomp libomp both" -- "$cur")
+      return ;;
+    --teams)
+      mapfile -t COMPREPLY < <(compgen -W "2,scatter,2,subscatter 4,scatter,4,subscatter 4,compact" -- "$cur")
+      return ;;
+  esac
+  local options=
+  case $command in
+    machine) options="--model --machine --json --svg --list-models --no-color --probe --quick --nodes --no-store" ;;
+    plan) options="--teams --mask --model --machine --root --json --svg --all --no-color" ;;
+    run) options="--teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
+    bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
+      nested-stream nested-sync geothermal nested-overhead" ;;
+    report) options="--out --bench --summary" ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
+}
+complete -F _nigh nigh
