@@ -35,7 +35,7 @@ class Crowd {
       claimed_.push_back(std::accumulate(ranks.begin(), ranks.end(), 0));
       total += claimed_.back();
     }
-    one_each_ = total <= tree.size();
+    to_come_ = all * wide_;
     per_leaf_ = static_cast<int>((total + tree.size() - 1) / tree.size());
     places_.resize(static_cast<std::size_t>(all));
     own_.resize(static_cast<std::size_t>(tree.size()));
@@ -63,12 +63,6 @@ class Crowd {
     return {claims / ranks, claims % ranks, own_[static_cast<std::size_t>(leaf)]};
   }
 
-  [[nodiscard]] Level lowest() const {
-    Level low = level(0);
-    for (int leaf = 1; leaf < tree_.size(); ++leaf) low = std::min(low, level(leaf));
-    return low;
-  }
-
   // The first leaf of the lowest level among `leaves`.
   [[nodiscard]] int least_claimed(const std::vector<int>& leaves) const {
     int best = leaves.front();
@@ -83,12 +77,22 @@ class Crowd {
     return order;
   }
 
-  // The least claimed leaf of a part, unless it would share what is free elsewhere.
+  // Claims that would bring every leaf up to the level of `leaf`.
+  [[nodiscard]] std::int64_t lacking(int leaf) const {
+    Level goal = level(leaf);
+    std::int64_t sum = 0;
+    for (int other = 0; other < tree_.size(); ++other) {
+      int ranks = tree_.leaf(other).ranks();
+      sum += std::max(
+          0, goal.rounds * ranks + std::min(goal.more, ranks) - claimed_[static_cast<std::size_t>(other)]);
+    }
+    return sum;
+  }
+
+  // The least claimed leaf of a part, unless those who come later are too few to take all that is freer.
   int leaf_in_part(const std::vector<int>& part) {
     int best = least_claimed(part);
-    Level low = lowest();
-    bool good = one_each_ ? level(best) == low : level(best).rounds == low.rounds;
-    return good ? best : least_claimed(order_from(part.front()));
+    return lacking(best) < to_come_ ? best : least_claimed(order_from(part.front()));
   }
 
   // Each team's home part: the one nearest to its master, which is the one its master is in where all leaves
@@ -113,6 +117,7 @@ class Crowd {
   void claim(int leaf) {
     ++claimed_[static_cast<std::size_t>(leaf)];
     ++own_[static_cast<std::size_t>(leaf)];
+    --to_come_;
   }
 
   void sit(Place& place, int leaf, int rank) {
@@ -201,7 +206,7 @@ class Crowd {
   int threads_, weight_;
   int wide_ = 1;                    // leaves a thread claims
   int per_leaf_ = 1;                // claims on a leaf when all are seated, rounded up
-  bool one_each_ = true;            // there is a leaf for every claim
+  std::int64_t to_come_ = 0;        // claims still to be made
   std::vector<int> claimed_, own_;  // by leaf: all claims, those of the teams being planned
   Occupancy seated_;
   Strategy strategy_;
