@@ -63,6 +63,8 @@ class Builder {
   void remark(std::string sentence) { out_.remarks.push_back(std::move(sentence)); }
 
   void strip();
+  void nested();
+  void record();
   void preload();
   void say_plan();
   void explain();
@@ -88,8 +90,6 @@ void Builder::remove(const std::string& name) {
 }
 
 void Builder::strip() {
-  // What an outer `nigh run` recorded is no news of this one.
-  std::erase_if(out_.variables, [](const std::string& e) { return is_entry_of(e, "NIGH_STRIPPED"); });
   std::string list;
   for (const char* name : binding_variables) {
     if (find(name) == nullptr) continue;
@@ -104,9 +104,31 @@ void Builder::strip() {
   }
   remark("took " + list +
          " out of the program's environment, because the plan binds the threads (--keep-env keeps)");
-  std::string record;
-  for (const auto& v : out_.removed) record += (record.empty() ? "" : ";") + v.name + "=" + v.value;
-  set("NIGH_STRIPPED", record);
+}
+
+// OMP_NESTED=false wins over OMP_MAX_ACTIVE_LEVELS in libomp, and inner teams would have one thread.
+void Builder::nested() {
+  std::string old = value("OMP_NESTED");
+  std::size_t first = old.find_first_not_of(" \t");
+  if (launch_.sizes.size() < 2 || first == std::string::npos) return;
+  bool on =
+      std::string_view("tT1yY").find(old[first]) != std::string_view::npos || old.substr(first, 2) == "on";
+  if (on) return;
+  if (launch_.keep_env) {
+    remark("kept OMP_NESTED=" + old + ", so inner levels of the plan stay serial in some runtimes");
+    return;
+  }
+  remove("OMP_NESTED");
+  remark("took OMP_NESTED=" + old + " out of the program's environment, because the plan has nested teams");
+}
+
+// For the account; what an outer `nigh run` recorded is no news of this one.
+void Builder::record() {
+  std::erase_if(out_.variables, [](const std::string& e) { return is_entry_of(e, "NIGH_STRIPPED"); });
+  std::string list;
+  for (const auto& v : out_.removed)
+    if (!v.name.starts_with("NIGH_")) list += (list.empty() ? "" : ";") + v.name + "=" + v.value;
+  if (!list.empty()) set("NIGH_STRIPPED", list);
 }
 
 void Builder::preload() {
@@ -182,6 +204,7 @@ void Builder::limits() {
 
 LaunchEnvironment Builder::build() {
   strip();
+  nested();
   preload();
   say_plan();
   explain();
@@ -191,6 +214,7 @@ LaunchEnvironment Builder::build() {
   // libomp keeps the threads of a finished inner team together only up to this level (default 1); deeper
   // teams are put together anew from a pool each time, which costs more and shuffles threads.
   at_least_levels("KMP_HOT_TEAMS_MAX_LEVEL", false);
+  record();
   return std::move(out_);
 }
 

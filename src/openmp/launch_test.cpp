@@ -93,6 +93,22 @@ TEST(Launch, LevelsAreRaisedNeverLowered) {
   EXPECT_EQ(value_of(junk.variables, "OMP_MAX_ACTIVE_LEVELS"), "2");
 }
 
+TEST(Launch, NestingSwitchedOffByTheOldVariableIsSwitchedOn) {
+  for (const char* off : {"OMP_NESTED=false", "OMP_NESTED= FALSE", "OMP_NESTED=0", "OMP_NESTED=off"}) {
+    auto env = launch_environment({off}, four_by_two());
+    EXPECT_EQ(find_entry(env.variables, "OMP_NESTED"), nullptr) << off;
+    EXPECT_TRUE(says(env, "because the plan has nested teams")) << off;
+    EXPECT_EQ(value_of(env.variables, "NIGH_STRIPPED"), off);
+  }
+  Launch launch = four_by_two();
+  EXPECT_EQ(value_of(launch_environment({"OMP_NESTED=TRUE"}, launch).variables, "OMP_NESTED"), "TRUE");
+  launch.keep_env = true;
+  EXPECT_TRUE(says(launch_environment({"OMP_NESTED=false"}, launch), "kept OMP_NESTED=false"));
+  launch.sizes = {4};
+  launch.keep_env = false;
+  EXPECT_EQ(value_of(launch_environment({"OMP_NESTED=false"}, launch).variables, "OMP_NESTED"), "false");
+}
+
 TEST(Launch, TheUsersTeamSizesStay) {
   auto other = launch_environment({"OMP_NUM_THREADS=8"}, four_by_two());
   EXPECT_EQ(value_of(other.variables, "OMP_NUM_THREADS"), "8");

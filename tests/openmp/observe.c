@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Called by a thread inside nested regions, from C or Fortran: prints its path and the PUs it may run on as the
- * kernel says, "0.1 : 4", one line in one write. Compiled as it is, never instrumented. */
+ * Called by a thread inside nested regions, from C or Fortran: prints its path and the PUs it may run on as
+ * the kernel says, "0.1 : 4", one line in one write. Compiled as it is, never instrumented. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Every construct and lock that opari2 instruments, each with a result that a missing or broken function of the
- * POMP2 library would spoil. Prints "sum N", which must be the same with and without instrumentation. */
+ * Every construct and lock that opari2 instruments, each with a result that a missing or broken function of
+ * the POMP2 library would spoil. Prints "sum N", which must be the same with and without instrumentation. */
 #include <omp.h>
 #include <stdio.h>
 
