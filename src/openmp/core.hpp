@@ -79,6 +79,21 @@ struct Plan {
 
 struct OldRegion;  // an open region of libgomp's two-call interface, see gomp.cpp
 
+// What libgomp hands to our body in each thread of a team, see gomp.cpp. One cache line.
+struct alignas(64) Body {
+  void* first_word;
+  void (*fn)(void*);
+  void* data;
+  Node* parent;
+  int (*thread_num)(void);
+  int (*num_threads)(void);
+};
+
+// The bodies of the regions a thread opened lately, by nesting and by function. Opening the same region again
+// finds its body as it was and writes nothing, so the line stays in the team's caches; written afresh on
+// the stack each time it would travel to every thread and back, which costs more than all else we do.
+constexpr unsigned kBodyNesting = 4, kBodySlots = 4;
+
 // Everything we know about one thread. Zeroed memory is the state of a thread we never met.
 struct Thread {
   Node* node;       // the node of the implicit task this thread runs; null outside parallel regions
@@ -91,6 +106,8 @@ struct Thread {
   bool counted;     // the account has met this thread
   int first_place;  // for the account: where it was first bound
   OldRegion* old;
+  unsigned open;  // regions this thread has open through libgomp's one-call interface
+  Body body[kBodyNesting][kBodySlots];
   Mask own;  // the mask this thread would have without us
 };
 

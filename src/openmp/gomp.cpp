@@ -26,16 +26,7 @@ namespace nigh::preload {
 
 using Fn = void (*)(void*);
 
-// What libgomp gets as data. GOMP_parallel_reductions reads its own argument's first word, so that comes
-// first.
-struct Body {
-  void* first_word;
-  Fn fn;
-  void* data;
-  Node* parent;
-  int (*thread_num)(void);
-  int (*num_threads)(void);
-};
+// GOMP_parallel_reductions reads the first word of its data itself.
 static_assert(offsetof(Body, first_word) == 0, "libgomp reads the first word of the reductions' data");
 
 struct OldRegion {
@@ -190,23 +181,33 @@ static void run_body(void* data) {
   if (!cured(Cure::kBarrier)) t.node = before;
 }
 
-// Keeps the wrapped region's node until its barrier is passed.
+static inline Body* body_slot(Fn fn) {
+  const auto address = reinterpret_cast<uintptr_t>(fn);
+  return t.open < kBodyNesting ? &t.body[t.open][(address >> 4 ^ address >> 8) % kBodySlots] : nullptr;
+}
+
+// One open region: puts our body in place of the program's, and keeps the opener's node until the closing
+// barrier is passed. Nobody reads a slot of this nesting any more once the region has ended.
 struct Region {
   Node* before = t.node;
-  Body body;
+  Body spare;  // for regions nested deeper than there are slots
 
-  Region(Gomp& gomp, Node* parent, Fn& fn, void*& data, bool reductions)
-      : body{reductions && cured(Cure::kReductions) ? *static_cast<void**>(data) : nullptr,
-             fn,
-             data,
-             parent,
-             gomp.thread_num,
-             gomp.num_threads} {
+  Region(Gomp& gomp, Node* parent, Fn& fn, void*& data, bool reductions) {
+    void* first = reductions && cured(Cure::kReductions) ? *static_cast<void**>(data) : nullptr;
+    Body* body = body_slot(fn);
+    if (!body) body = &spare;
+    if (body == &spare || body->fn != fn || body->data != data || body->parent != parent ||
+        body->first_word != first || body->thread_num != gomp.thread_num)
+      *body = {first, fn, data, parent, gomp.thread_num, gomp.num_threads};
     if (reductions) used(Cure::kReductions);
+    t.open++;
     fn = run_body;
-    data = &body;
+    data = body;
   }
-  ~Region() { t.node = before; }
+  ~Region() {
+    t.open--;
+    t.node = before;
+  }
 };
 
 static constexpr bool has_reductions(const char* name) {
