@@ -150,7 +150,6 @@ Result<std::vector<Place>> NestedPlan::innermost(int root) const {
   std::vector<Place> places{start_on(root, taken)};
   for (int level = 1; level <= static_cast<int>(spec_.levels.size()); ++level)
     places = open_all(root, taken, level, places, spec_.levels[static_cast<std::size_t>(level - 1)].size);
-  places.front().why = start_on(root, taken).why;
   return places;
 }
 

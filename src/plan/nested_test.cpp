@@ -188,7 +188,7 @@ TEST(Reasons, NameTheRule) {
   auto plain = reasons(test::four_by_four(), "4,scatter,2,subcompact");
   EXPECT_EQ(plain[0], "the initial thread stays on the first core of the mask");
   EXPECT_EQ(plain[1], "subcompact: number 2 of 2 by nearness to its master");
-  EXPECT_EQ(plain[4], "keeps its parent's core");
+  EXPECT_EQ(plain[4], "keeps its parent's core (scatter over 4 packages: part 3 of 4)");
   EXPECT_EQ(reasons(test::four_by_four(), "4,scatter")[2], "scatter over 4 packages: part 3 of 4");
   EXPECT_EQ(reasons(test::nehalem_sun(), "2,scatter,8,subcompact")[3],
             "subcompact: number 4 of 8 by nearness to its master; second SMT thread: 8 threads on 4 cores");
@@ -199,7 +199,7 @@ TEST(Reasons, NameTheRule) {
   EXPECT_EQ(reasons(test::four_by_four(), "2,scatter,2,compact")[1],
             "compact of all teams: the least loaded core nearest to its master");
   EXPECT_EQ(reasons(test::four_by_four(), "2,scatter,1,subcompact")[1],
-            "a team of one stays on its parent's core");
+            "keeps its parent's core (scatter over 4 packages: part 2 of 2)");
 }
 
 // A team of 256 on 512 PUs, planned with its siblings where the strategy needs them.

@@ -27,8 +27,9 @@ struct Territory {
 
 // Why a thread is where it is; turned into words only when someone reads it.
 struct Why {
-  enum class Kind : std::uint8_t { start, later_start, keeps, alone, split, packed, far_part, nearest };
+  enum class Kind : std::uint8_t { start, later_start, split, packed, far_part, nearest };
   Kind kind = Kind::start;
+  bool kept = false;  // by thread 0 of a deeper team: the rest says why its parent is there
   Strategy strategy = Strategy::compact;
   int part = 0, parts = 0;  // which share of how many (split, packed, far_part)
   nigh::Kind over = nigh::Kind::machine;

@@ -19,8 +19,6 @@ std::string rule(const Why& why) {
   switch (why.kind) {
     case Why::Kind::start: return "the initial thread stays on the first core of the mask";
     case Why::Kind::later_start: return "a later root thread starts in the least loaded part";
-    case Why::Kind::keeps: return "keeps its parent's core";
-    case Why::Kind::alone: return "a team of one stays on its parent's core";
     case Why::Kind::split:
       return name + " over " + std::to_string(why.over_count) + ' ' + kind_words(why.over, why.over_count) +
              ": part " + part_of(why);
@@ -51,8 +49,9 @@ std::string company(const CoreTree& tree, const Place& place) {
 }  // namespace
 
 std::string reason(const CoreTree& tree, const Place& place) {
-  bool newly_seated = place.why.kind >= Why::Kind::split;
-  return rule(place.why) + (newly_seated ? company(tree, place) : "");
+  if (place.why.kind <= Why::Kind::later_start) return rule(place.why);
+  std::string text = rule(place.why) + company(tree, place);
+  return place.why.kept ? "keeps its parent's core (" + text + ')' : text;
 }
 
 }  // namespace nigh

@@ -103,7 +103,7 @@ std::vector<Place> plan_team(const Domain& domain, Strategy strategy, const Plac
                              int weight) {
   if (threads == 1) {
     Place same = parent;
-    same.why.kind = Why::Kind::alone;
+    same.why.kept = true;
     return {same};
   }
   auto shares = is_scatter(strategy) ? scatter_shares(domain, threads, weight)
@@ -113,7 +113,8 @@ std::vector<Place> plan_team(const Domain& domain, Strategy strategy, const Plac
   if (threads > static_cast<int>(shares.size())) counts = fill(domain, shares, threads);
   Seating seating{domain, threads, weight, explain_split(domain, strategy, threads)};
   for (std::size_t i = 0; i < shares.size(); ++i) seating.seat(shares[i], counts[i]);
-  seating.places.front().why.kind = Why::Kind::keeps;
+  seating.places.front().why = parent.why;
+  seating.places.front().why.kept = true;
   return std::move(seating.places);
 }
 

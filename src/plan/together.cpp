@@ -48,7 +48,8 @@ class Crowd {
     for (int thread = 1; thread < threads_; ++thread)
       for (std::size_t team = 0; team < masters_.size(); ++team) seat_thread(team, thread);
     for (auto& place : places_) place.territory.ranks = own_ranks(place);
-    for (auto& place : places_) place.why.sharing = occupants(place.leaf);
+    for (auto& place : places_)
+      if (!place.why.kept) place.why.sharing = occupants(place.leaf);
     return std::move(places_);
   }
 
@@ -132,7 +133,8 @@ class Crowd {
     for (std::size_t team = 0; team < masters_.size(); ++team) {
       Place& place = place_of(team, 0);
       sit(place, masters_[team].leaf, masters_[team].rank);
-      place.why.kind = Why::Kind::keeps;
+      place.why = masters_[team].why;
+      place.why.kept = true;
     }
     for (std::size_t team = 0; team < masters_.size(); ++team) claim_more(place_of(team, 0));
   }
@@ -227,7 +229,7 @@ std::vector<Place> plan_together(const CoreTree& tree, Strategy strategy, const 
                                  int threads, int weight, const Occupancy& taken) {
   if (threads == 1) {
     auto same = masters;
-    for (auto& place : same) place.why.kind = Why::Kind::alone;
+    for (auto& place : same) place.why.kept = true;
     return same;
   }
   return Crowd(tree, strategy, masters, threads, weight, taken).plan();
