@@ -28,7 +28,7 @@ struct pomp2_plan;
 
 /* The plan for that spec in the list, or NULL. */
 struct pomp2_plan* pomp2_plan_find(struct pomp2_plan* list, const char* spec);
-/* Makes a plan over these PUs (NULL: all that the planner finds) and puts it at the head of the list; NULL
+/* Makes a plan over these PUs and puts it at the head of the list; NULL
  * with one sentence, without its full stop, in `error`. */
 struct pomp2_plan* pomp2_plan_new(struct pomp2_plan** list, const char* spec, const int* cpus, int ncpus,
                                   char* error, size_t size);

@@ -81,13 +81,14 @@ __attribute__((constructor)) static void read_mask(void) {
   process.mask_bytes = got > 0 ? (size_t)got : 0;
 }
 
-/* PUs of NIGH_MASK ("0-5,8") or, without it, of the mask read at load time; returns their number. */
+/* PUs of NIGH_MASK ("0-5,8") or, without it, of the mask read at load time; all there may be on another
+ * machine, of which our own mask says nothing. Returns their number. */
 static int usable_pus(int* out) {
   const char* list = getenv("NIGH_MASK");
   int count = 0;
   if (list == NULL || *list == '\0') {
-    for (int pu = 0; pu < (int)process.mask_bytes * 8; ++pu)
-      if ((process.mask[pu / WORD_BITS] >> (pu % WORD_BITS)) & 1) out[count++] = pu;
+    for (int pu = 0; pu < (process.pretend ? MAX_PU + 1 : (int)process.mask_bytes * 8); ++pu)
+      if (process.pretend || ((process.mask[pu / WORD_BITS] >> (pu % WORD_BITS)) & 1)) out[count++] = pu;
     return count;
   }
   while (*list >= '0' && *list <= '9') {
@@ -109,9 +110,7 @@ static struct pomp2_plan* plan_for(const char* spec, char* error, size_t size) {
   int* pus = plan == NULL ? malloc((MAX_PU + 1) * sizeof *pus) : NULL;
   if (pus != NULL) {
     int count = usable_pus(pus);
-    /* On another machine our own mask means nothing: all of it may be used. */
-    int all = process.pretend && getenv("NIGH_MASK") == NULL;
-    plan = pomp2_plan_new(&plans, spec, all ? NULL : pus, all ? 0 : count, error, size);
+    plan = pomp2_plan_new(&plans, spec, pus, count, error, size);
     free(pus);
   }
   pthread_mutex_unlock(&making);
