@@ -9,6 +9,7 @@
 
 #include <set>
 
+#include "machine/draw.hpp"
 #include "machine/load.hpp"
 
 namespace nigh {
@@ -398,7 +399,10 @@ Result<Machine> Reader::read(std::string_view text) {
 }  // namespace
 
 Result<Machine> machine_from_json(std::string_view text, const std::string& where) {
-  return Reader(where).read(text);
+  auto machine = Reader(where).read(text);
+  // Messages quote the file, and a quoted newline or control character must not reach a terminal or a log.
+  if (!machine) machine.error().message = printable(machine.error().message);
+  return machine;
 }
 
 }  // namespace nigh
