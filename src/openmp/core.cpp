@@ -151,7 +151,7 @@ static int free_number() {
   return count - 1;  // more than a thousand threads open regions at once: the rest share the last root
 }
 
-Node* take_root(Plan* plan) {
+static Node* take_root(Plan* plan) {
   lock();
   if (!t.root_number) {
     if (!g_have_key) g_have_key = pthread_key_create(&g_key, drop_root) == 0;
@@ -167,6 +167,17 @@ Node* take_root(Plan* plan) {
   t.plan = plan;
   t.root = root;
   return root;
+}
+
+// A thread's first region under the plan in force. A lone thread's region neither loads the planner nor binds
+// anybody.
+Node* first_opener(unsigned threads) {
+  if (!g.prepared.load(std::memory_order_acquire)) {
+    if (threads == 1) return nullptr;
+    first_region();
+  }
+  Plan* plan = g.plan.load(std::memory_order_acquire);
+  return plan ? take_root(plan) : nullptr;
 }
 
 void forget_other_roots() {

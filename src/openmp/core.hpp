@@ -124,15 +124,15 @@ struct Globals {
   Node helper;  // stands for the runtime's own teams (libomp's hidden helpers): not ours to place
 };
 
-extern Globals g;
-extern __attribute__((tls_model("initial-exec"))) __thread Thread t;
+extern __attribute__((visibility("hidden"))) Globals g;
+extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread Thread t;
 
 // Slow paths, out of line.
 Kids* make_kids(Node* parent, unsigned size);
 void settle(Node* node);
 void account_enter(Node* node);
 void first_region();
-Node* take_root(Plan* plan);
+Node* first_opener(unsigned threads);
 
 // Plans. Replaces the plan in force; 0, or -1 with one sentence in err.
 int set_spec(const char* spec, char* err, size_t errsize);
@@ -155,16 +155,12 @@ inline void enter(Node* parent, unsigned index, unsigned size) {
 }
 
 // The node that a region opened by this thread hangs under; null: run without us. `threads` is the number
-// asked for, 0 if the runtime decides. A lone thread's region neither loads the planner nor binds anybody.
+// asked for, 0 if the runtime decides.
 inline Node* opener(unsigned threads) {
   if (t.node) return t.node;
-  if (__builtin_expect(!g.prepared.load(std::memory_order_acquire), 0)) {
-    if (threads == 1) return nullptr;
-    first_region();
-  }
   Plan* plan = g.plan.load(std::memory_order_acquire);
-  if (!plan) return nullptr;
-  return t.plan == plan ? t.root : take_root(plan);
+  if (__builtin_expect(plan && t.plan == plan, 1)) return t.root;
+  return first_opener(threads);
 }
 
 // The mask this thread would have without us, and whether we changed it.

@@ -35,8 +35,9 @@ enum class Cure : unsigned {
   kCount
 };
 
-extern unsigned g_cures_off;
-extern std::atomic<unsigned> g_cures_used[static_cast<unsigned>(Cure::kCount)];
+extern __attribute__((visibility("hidden"))) unsigned g_cures_off;
+extern __attribute__((visibility("hidden"))) std::atomic<unsigned>
+    g_cures_used[static_cast<unsigned>(Cure::kCount)];
 
 const char* cure_name(Cure cure);
 void read_cures_off(const char* names);

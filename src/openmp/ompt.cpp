@@ -12,7 +12,9 @@
 #include "openmp/ompt.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <omp-tools.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,6 +30,27 @@ static constinit std::atomic<bool> g_active{};
 static const char* g_declined;
 static constinit Node g_transparent{};  // in a region's data: this region is no level
 
+// Where the code of the runtime that took us lies.
+static uintptr_t g_runtime_from, g_runtime_to;
+
+static bool in_runtime(const void* code) {
+  const auto address = reinterpret_cast<uintptr_t>(code);
+  return address >= g_runtime_from && address < g_runtime_to;
+}
+
+static int note_runtime(dl_phdr_info* info, size_t, void* code) {
+  const auto address = reinterpret_cast<uintptr_t>(code);
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const auto& part = info->dlpi_phdr[i];
+    const uintptr_t from = info->dlpi_addr + part.p_vaddr;
+    if (part.p_type != PT_LOAD || address < from || address >= from + part.p_memsz) continue;
+    g_runtime_from = from;
+    g_runtime_to = from + part.p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
 bool ompt_active() { return g_active.load(std::memory_order_acquire); }
 const char* ompt_declined() { return g_declined; }
 
@@ -35,7 +58,7 @@ static void* region_node(unsigned threads, int flags, const void* code) {
   if (!code) return &g_transparent;
   if (flags & ompt_parallel_league && !cured(Cure::kLeague)) return &g_transparent;
   // Only an outermost region can be the helpers': their first thread is in no team.
-  if (!t.node && cured(Cure::kHelpers) && from_runtime(const_cast<void*>(code))) {
+  if (!t.node && in_runtime(code) && cured(Cure::kHelpers)) {
     used(Cure::kHelpers);
     return &g.helper;
   }
@@ -62,6 +85,7 @@ static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* region
 }
 
 static int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
+  dl_iterate_phdr(note_runtime, reinterpret_cast<void*>(lookup));
   auto set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
   if (!set) return 0;
   set(ompt_callback_parallel_begin, reinterpret_cast<ompt_callback_t>(on_parallel_begin));
