@@ -12,6 +12,7 @@
 
 #include "cli/bench_catalog.hpp"
 #include "cli/bench_fingerprint.hpp"
+#include "cli/bench_here.hpp"
 #include "cli/bench_runner.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
@@ -94,30 +95,57 @@ int show(const Options& options, const BenchFile& file) {
   return 0;
 }
 
+struct Prepared {
+  BenchRequest request;
+  BenchFile file;
+};
+
+Result<Prepared> prepare(const Options& options) {
+  auto machine = load_this_machine();
+  if (!machine) return tl::unexpected(machine.error());
+  auto mask = sys::affinity();
+  if (!mask) return tl::unexpected(mask.error());
+  auto request = make_request(options, *machine, *mask);
+  if (!request) return tl::unexpected(request.error());
+  if (auto known = check_subjects(*request); !known) return tl::unexpected(known.error());
+  Prepared out{*std::move(request), {}};
+  out.file.machine = fingerprint(*machine, *mask, sys::Os());
+  out.file.machine["bench_options"] = out.request.options;
+  out.file.machine["quick"] = options.quick;
+  show_progress(out.request);
+  return out;
+}
+
+Result<void> measure(Prepared& prepared) {
+  auto ran = run_bench(prepared.request, prepared.file);
+  prepared.file.machine["load_after"] = load_average(sys::Os());
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  return ran;
+}
+
 int bench(const Options& options) {
   if (options.name.empty()) return list_benches(), 0;
-  auto machine = load_this_machine();
-  if (!machine) return report_failure("bench", machine.error().message);
-  auto mask = sys::affinity();
-  if (!mask) return report_failure("bench", mask.error().message);
-  auto request = make_request(options, *machine, *mask);
-  if (!request) return report_failure("bench", request.error().message), 2;
-  if (auto known = check_subjects(*request); !known) return report_failure("bench", known.error().message), 2;
-
-  sys::Os os;
-  BenchFile file;
-  file.machine = fingerprint(*machine, *mask, os);
-  file.machine["bench_options"] = request->options;
-  file.machine["quick"] = options.quick;
-  show_progress(*request);
-  auto ran = run_bench(*request, file);
-  file.machine["load_after"] = load_average(os);
-  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
-  int status = show(options, file);
+  auto prepared = prepare(options);
+  if (!prepared) {
+    report_failure("bench", prepared.error().message);
+    return prepared.error().code == Errc::invalid ? 2 : 1;
+  }
+  auto ran = measure(*prepared);
+  int status = show(options, prepared->file);
   return ran ? status : report_failure("bench", ran.error().message);
 }
 
 }  // namespace
+
+Result<BenchFile> bench_here(const std::string& name) {
+  Options options;
+  options.name = name;
+  options.quick = true;
+  auto prepared = prepare(options);
+  if (!prepared) return tl::unexpected(prepared.error());
+  if (auto ran = measure(*prepared); !ran) return tl::unexpected(ran.error());
+  return std::move(prepared->file);
+}
 
 void add_bench(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();

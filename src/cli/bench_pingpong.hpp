@@ -16,8 +16,11 @@ namespace nigh::cli {
 // One way, in ns; up to this two PUs are "near" (they share a cache: 5 to 50 ns on machines of today), above
 // it "far" (another cache, die or socket: 80 ns and more).
 constexpr double near_below_ns = 65.0;
+// No two cores are this far apart: the threads never ran at the same time, on a machine that is busy with
+// others.
+constexpr double nowhere_above_ns = 1000.0;
 
-// "near", "far"; "n/a" for an unknown (negative) time.
+// "near", "far"; "n/a" for an unknown time (negative, or nowhere).
 std::string core_state_of(double one_way_ns);
 // The state of a sample from the readings around it: "n/a" if it changed in between.
 std::string core_state_between(double before_ns, double after_ns);
@@ -26,7 +29,8 @@ class PingPong {
  public:
   // Of the first two PUs given; with fewer than two there is nothing to measure.
   explicit PingPong(const std::vector<int>& pus);
-  // One-way time in ns, the least over some batches, within about 10 ms; -1 if it can't be measured.
+  // One-way time in ns, the least over many short stretches: 3 ms when that finds them near, else up to 30
+  // ms. -1 if it can't be measured.
   double measure();
 
  private:

@@ -43,12 +43,14 @@ void add_sample(Group& group, const Observation& seen, double value) {
       record.errors.push_back(error);
 }
 
+// None where a round has no ratio: a cost is a difference of two times and can come out at or below zero, and
+// the remaining rounds alone would be a choice of the flattering ones.
 std::optional<Spread> ratio_of(const Group& group, const Group& base, bool higher) {
   std::vector<double> ratios;
   for (auto [round, value] : group.by_round) {
     auto other = base.by_round.find(round);
-    // A difference of times can come out at or below zero, and then has no ratio.
-    if (other == base.by_round.end() || value <= 0 || other->second <= 0) continue;
+    if (other == base.by_round.end()) continue;
+    if (value <= 0 || other->second <= 0) return std::nullopt;
     ratios.push_back(higher ? value / other->second : other->second / value);
   }
   if (ratios.empty()) return std::nullopt;

@@ -1,7 +1,138 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// `nigh report`: gathers what there is (this machine, plans, benchmark files, a table of peers, a run's
+// account) and writes the page.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/bench_catalog.hpp"
+#include "cli/bench_fingerprint.hpp"
+#include "cli/bench_here.hpp"
 #include "cli/commands.hpp"
+#include "cli/report_page.hpp"
+#include "machine/load.hpp"
+#include "sys/os.hpp"
 
 namespace nigh::cli {
-void add_report(CLI::App&, int&) {}
+
+namespace {
+
+struct Options {
+  std::string out = "build/report.html", peers, account, machine;
+  std::vector<std::string> benches;
+  bool no_run = false, summary = false;
+};
+
+// Cases of the slides on machines of the slides, and one that is larger.
+const std::vector<std::pair<std::string, std::string>>& model_cases() {
+  static const std::vector<std::pair<std::string, std::string>> cases = {
+      {"barcelona", "4,scatter,4,subscatter"},
+      {"barcelona", "4,scatter,4,scatter"},
+      {"nehalem-sun", "2,scatter,8,subcompact"},
+      {"opteron-6272", "8,scatter,4,subcompact"}};
+  return cases;
+}
+
+void add_plans(ReportParts& parts) {
+  int cores = usable_part(parts.machine, parts.mask).cores;
+  for (const Teams& teams : default_teams(bench_kinds().front(), cores, false)) {
+    if (teams.threads() == 1) continue;
+    std::string spec = fmt::format("{},scatter,{},subscatter", teams.outer, teams.inner.value_or(1));
+    if (auto plan = picture_plan(parts.machine, parts.mask, spec))
+      parts.plans_here.push_back(*std::move(plan));
+    if (parts.plans_here.size() == 4) break;
+  }
+  for (const auto& [model, spec] : model_cases()) {
+    auto machine = load_model(model);
+    if (!machine) continue;
+    auto plan = picture_plan(*machine, machine->pus(), spec);
+    if (plan) parts.plans_elsewhere.push_back(*std::move(plan));
+  }
+}
+
+Result<void> add_benches(const Options& options, ReportParts& parts) {
+  for (const std::string& path : options.benches) {
+    auto text = sys::read_file(path);
+    if (!text) return tl::unexpected(text.error());
+    auto file = bench_file_from_json(*text, path);
+    if (!file) return tl::unexpected(file.error());
+    parts.benches.push_back(*std::move(file));
+  }
+  if (!options.benches.empty() || options.no_run) return {};
+  for (const char* name : {"nested-stream", "nested-sync", "geothermal"}) {
+    auto file = bench_here(name);
+    if (!file) return fail_in(name, file.error());
+    parts.benches.push_back(*std::move(file));
+  }
+  return {};
+}
+
+// A file that was not named but lies where `tests/vm` puts it is taken too.
+Result<void> add_peers(const Options& options, ReportParts& parts) {
+  std::string path = options.peers;
+  if (path.empty()) path = (std::filesystem::path(options.out).parent_path() / "peers.json").string();
+  auto text = sys::read_file(path);
+  if (!text) {
+    if (options.peers.empty()) return {};
+    return tl::unexpected(text.error());
+  }
+  auto peers = peers_from_json(*text, path);
+  if (!peers) return tl::unexpected(peers.error());
+  parts.peers = *std::move(peers);
+  return {};
+}
+
+Result<ReportParts> gather(const Options& options) {
+  auto machine = load_machine(options.machine);
+  if (!machine) return tl::unexpected(machine.error());
+  ReportParts parts;
+  parts.machine = *std::move(machine);
+  parts.mask = parts.machine.pus();
+  if (options.machine.empty())
+    if (auto mask = sys::affinity()) parts.mask = *mask & parts.machine.pus();
+  parts.date = now_text();
+  add_plans(parts);
+  if (auto added = add_benches(options, parts); !added) return tl::unexpected(added.error());
+  if (auto added = add_peers(options, parts); !added) return tl::unexpected(added.error());
+  if (!options.account.empty()) {
+    auto text = sys::read_file(options.account);
+    if (!text) return tl::unexpected(text.error());
+    parts.account = *std::move(text);
+  }
+  return parts;
+}
+
+int report(const Options& options) {
+  auto parts = gather(options);
+  if (!parts) return report_failure("report", parts.error().message);
+  std::error_code ignored;  // write_file says what is wrong
+  auto folder = std::filesystem::path(options.out).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  if (auto written = sys::write_file(options.out, report_page(*parts)); !written)
+    return report_failure("report", written.error().message);
+  if (options.summary) fmt::print("{}", report_summary(*parts));
+  fmt::print("{}\n", options.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("report", "Write one HTML page: machine, plans, benchmarks, peers");
+  command->add_option("--out", options->out, "The page to write (default build/report.html)");
+  command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");
+  command->add_option("--peers", options->peers,
+                      "A table of peers (default: peers.json beside the page, if there)");
+  command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
+  command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
+  command->add_flag("--no-run", options->no_run, "Without --bench: do not run the short benchmarks");
+  command->add_flag("--summary", options->summary, "Also print a summary");
+  command->callback([options, &status] { status = report(*options); });
+}
+
 }  // namespace nigh::cli

@@ -1,0 +1,61 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report: one HTML file that needs no script and fetches nothing, so that it can be mailed, printed and
+// kept beside the figures it shows. Each part is a function from values to HTML; every text that is not ours
+// goes through html().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpuset.hpp"
+#include "base/result.hpp"
+#include "cli/bench_record.hpp"
+#include "machine/machine.hpp"
+
+namespace nigh::cli {
+
+std::string html(const std::string& text);  // escaped for text and attributes
+
+// A picture of a plan: where each thread of the spec goes.
+struct PlanPicture {
+  std::string spec, caption, svg;
+};
+Result<PlanPicture> picture_plan(const Machine& machine, const CpuSet& mask, const std::string& spec);
+
+struct Peers {
+  std::string machine;
+  std::vector<std::string> cases;  // "4x4 libgomp", in the file's order
+  struct Row {
+    std::string subject;
+    std::vector<std::string> cells;  // by case: "right", "right*", the words that tell what is wrong, or ""
+  };
+  std::vector<Row> rows;
+};
+// docs/vm.md describes the file.
+Result<Peers> peers_from_json(const std::string& text, const std::string& where);
+
+struct ReportParts {
+  Machine machine;
+  CpuSet mask;
+  std::string date;
+  std::vector<PlanPicture> plans_here, plans_elsewhere;
+  std::vector<BenchFile> benches;
+  std::optional<Peers> peers;
+  std::string account;  // of `nigh run --explain`
+};
+
+std::string report_page(const ReportParts& parts);
+
+// Its sections.
+std::string machine_section(const ReportParts& parts);
+std::string plan_section(const ReportParts& parts);
+std::string bench_section(const std::vector<BenchFile>& files);
+std::string peers_section(const Peers& peers);
+
+// A few lines for the terminal: what was measured, whether all of it is right, how nigh compares.
+std::string report_summary(const ReportParts& parts);
+
+}  // namespace nigh::cli
