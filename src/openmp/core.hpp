@@ -119,6 +119,7 @@ struct Globals {
   bool user_levels;             // the user set OMP_MAX_ACTIVE_LEVELS or OMP_NESTED
   bool late;                    // our constructor ran after libc's: a runtime may have pinned us before it
   bool pinned_by_omp;           // OpenMP's own binding variables were in force when we started
+  bool had_pins;                // they were there when our constructor ran, whatever became of them
   Mask start;                   // the mask at our constructor
   Mask home;                    // the mask of the process: what the plan may use
   Node helper;  // stands for the runtime's own teams (libomp's hidden helpers): not ours to place
@@ -167,7 +168,7 @@ inline Node* opener(unsigned threads) {
 inline const Mask& own_mask() { return t.has_own ? t.own : g.home; }
 inline bool is_bound() { return t.held > kKeep; }
 
-// One lock for everything rare: plans, roots, making nodes. Taken around fork.
+// One lock for everything rare: plans, roots, making nodes.
 void lock();
 void unlock();
 

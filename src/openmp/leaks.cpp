@@ -68,9 +68,9 @@ static bool has_mask(const pthread_attr_t* attr) {
 // ---- forked children
 // ---------------------------------------------------------------------------------------
 
-static void before_fork() { lock(); }
-static void after_fork() { unlock(); }
-
+// The lock is not held across the fork: the runtimes hold theirs when they call us, and take them in handlers
+// of their own. All lists are published by one store, so the child finds them whole and only needs a lock
+// that nobody holds.
 static void in_child() {
   reset_lock();
   forget_other_roots();
@@ -81,7 +81,7 @@ static void in_child() {
   t.held = kKeep;
 }
 
-void watch_forks() { pthread_atfork(before_fork, after_fork, in_child); }
+void watch_forks() { pthread_atfork(nullptr, nullptr, in_child); }
 
 // ---- started programs
 // --------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ __attribute__((constructor)) static void begin(int, char**, char** envp) {
   if (!envp) return;
   read_cures_off(value_of(envp, "NIGH_CURES_OFF"));
   account_begin(const_cast<char*>(value_of(envp, "NIGH_EXPLAIN")));
+  g.had_pins = any_pin(envp);
   const char* spec = value_of(envp, "OMP_NESTING_TEAM_SIZE");
   if (spec && *spec && !value_of(envp, "NIGH_MASK") && any_pin(envp) && cured(Cure::kStrip)) strip_pins(envp);
   g.pinned_by_omp = any_pin(envp);

@@ -76,14 +76,8 @@ static Mask process_mask() {
 }
 
 static void warn_if_late() {
-  if (!g.late || g.home.count() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
-  const char* names[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"};
-  for (const char* name : names)
-    if (getenv(name) || getenv("NIGH_STRIPPED")) {
-      say("the OpenMP runtime had pinned this program to one PU before nigh was loaded: start it with nigh "
-          "run");
-      return;
-    }
+  if (!g.late || !g.had_pins || g.home.count() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
+  say("the OpenMP runtime had pinned this program to one PU before nigh was loaded: start it with nigh run");
 }
 
 // ---- plans
