@@ -132,9 +132,7 @@ void account_forget() {
     for (Root* root = plan->roots; root; root = root->next) forget_visits(&root->node);
 }
 
-// ---- a libgomp that was linked in
-// --------------------------------------------------------------------------
-
+// ---- a libgomp that was linked in ---------------------------------------------------------------
 // A static libgomp calls libc's pthread_create, thus us, from the program's own code: worth a look at the
 // end.
 void account_thread_made(void* caller) {
@@ -144,20 +142,22 @@ void account_thread_made(void* caller) {
 }
 
 // libgomp's error messages and variables are in its read-only data, wherever that was linked to.
+static int look_for_libgomp(dl_phdr_info* info, size_t, void* found) {
+  if (info->dlpi_name && *info->dlpi_name) return 1;  // the program itself comes first, and has no name
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || !(part.p_flags & PF_R)) continue;
+    const auto* start =
+        reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);  // NOLINT(performance-no-int-to-ptr)
+    if (memmem(start, part.p_filesz, "GOMP_SPINCOUNT", 14)) *static_cast<bool*>(found) = true;
+  }
+  return 1;
+}
+
 bool has_static_libgomp() {
-  return dl_iterate_phdr(
-             [](dl_phdr_info* info, size_t, void*) {
-               if (info->dlpi_name && *info->dlpi_name) return 1;  // the program itself comes first
-               for (int i = 0; i < info->dlpi_phnum; i++) {
-                 const auto& part = info->dlpi_phdr[i];
-                 const auto* start = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
-                 if (part.p_type == PT_LOAD && part.p_flags & PF_R &&
-                     memmem(start, part.p_filesz, "GOMP_SPINCOUNT", 14))
-                   return 2;
-               }
-               return 1;
-             },
-             nullptr) == 2;
+  bool found = false;
+  dl_iterate_phdr(look_for_libgomp, &found);
+  return found;
 }
 
 void account_end() {

@@ -63,9 +63,7 @@ void Out::put_string(const char* s) {
   put("\"");
 }
 
-// ---- parts that both forms share
-// ---------------------------------------------------------------------------
-
+// ---- parts that both forms share ----------------------------------------------------------------
 static void put_mask(Out& out, const Mask& mask) {
   bool any = false;
   for (int cpu = 0; cpu < kMaskCpus; cpu++) {
@@ -139,9 +137,7 @@ static const char* no_regions_because() {
          "its children do";
 }
 
-// ---- text
-// --------------------------------------------------------------------------------------------------
-
+// ---- text ---------------------------------------------------------------------------------------
 static void text_stripped(Out& out) {
   const char* const* entries;
   const int n = account_stripped_entries(&entries);
@@ -217,9 +213,7 @@ static void print_text(Out& out) {
   text_cures(out);
 }
 
-// ---- JSON
-// --------------------------------------------------------------------------------------------------
-
+// ---- JSON ---------------------------------------------------------------------------------------
 static void json_stripped(Out& out) {
   const char* const* entries;
   const int n = account_stripped_entries(&entries);
@@ -321,9 +315,7 @@ static void print_json(Out& out) {
   out.put("\n}\n");
 }
 
-// ---- where to
-// ----------------------------------------------------------------------------------------------
-
+// ---- where to -----------------------------------------------------------------------------------
 static int open_file() {
   const char* pattern = getenv("NIGH_EXPLAIN_FILE");
   if (!pattern || !*pattern) return 2;

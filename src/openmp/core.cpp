@@ -38,9 +38,7 @@ bool Mask::load(int tid) {
 
 long Mask::store(int tid) const { return nigh_raw_setaffinity(tid, word, sizeof word); }
 
-// ---- nodes
-// -------------------------------------------------------------------------------------------------
-
+// ---- nodes --------------------------------------------------------------------------------------
 // Deeper than any plan: recursion that opens a region at each step would otherwise grow the tree for ever.
 constexpr int kMaxDepth = 32;
 
@@ -112,9 +110,7 @@ Kids* make_kids(Node* parent, unsigned size) {
   return kids;
 }
 
-// ---- roots
-// -------------------------------------------------------------------------------------------------
-
+// ---- roots --------------------------------------------------------------------------------------
 static Node* find_root(Plan* plan, int number) {
   for (Root* root = plan->roots; root; root = root->next)
     if (root->number == number) return &root->node;
@@ -187,9 +183,7 @@ void forget_other_roots() {
 
 void reset_lock() { pthread_mutex_init(&g_lock, nullptr); }
 
-// ---- binding
-// -----------------------------------------------------------------------------------------------
-
+// ---- binding ------------------------------------------------------------------------------------
 static void refused(int pu, long rc) {
   static std::atomic<bool> said;
   account_refused();

@@ -46,8 +46,10 @@ struct Gomp {
   void (*set_levels)(int);
   bool llvm;
   Gomp* next;
+// NOLINTBEGIN(bugprone-macro-parentheses): declarators, not expressions
 #define REGION(ret, name, params, args, threads) ret(*name) params;
 #define OLD_REGION(name, params, args, threads) void(*name) params;
+// NOLINTEND(bugprone-macro-parentheses)
 #include "openmp/gomp_entries.inc"
   void (*GOMP_parallel_end)(void);
 };
@@ -56,9 +58,7 @@ static Gomp* g_all;                               // under the lock
 static constinit std::atomic<Gomp*> g_only{};     // everybody's, when it is in the global scope
 static constinit CallSites<Gomp*> g_by_caller{};  // else each caller's
 
-// ---- finding libgomp
-// ---------------------------------------------------------------------------------------
-
+// ---- finding libgomp ----------------------------------------------------------------------------
 static void fill(Gomp* gomp, void* library) {
   auto get = [library](const char* name, auto& out) {
     out = reinterpret_cast<std::remove_reference_t<decltype(out)>>(dlsym(library, name));
@@ -110,11 +110,11 @@ static void* any_local_libgomp() {
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* out) {
         const char* slash = strrchr(info->dlpi_name, '/');
-        if (!slash || strncmp(slash + 1, "libgomp", 7)) return 0;
+        if (!slash || strncmp(slash + 1, "libgomp", 7) != 0) return 0;
         *static_cast<void**>(out) = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
         return 1;
       },
-      &found);
+      static_cast<void*>(&found));
   return found ? dlsym(found, "GOMP_parallel_start") : nullptr;
 }
 
@@ -157,9 +157,7 @@ static inline Gomp& gomp_of(void* caller) {
   return g_by_caller.find(caller, gomp) ? *gomp : *resolve(caller);
 }
 
-// ---- regions
-// -----------------------------------------------------------------------------------------------
-
+// ---- regions ------------------------------------------------------------------------------------
 static void raise_levels(Gomp& gomp, const Plan* plan) {
   if (g.user_levels || !gomp.get_levels || !gomp.set_levels) return;
   if (gomp.get_levels() < plan->levels) gomp.set_levels(plan->levels);

@@ -25,9 +25,7 @@
 
 namespace nigh::preload {
 
-// ---- threads
-// -----------------------------------------------------------------------------------------------
-
+// ---- threads ------------------------------------------------------------------------------------
 template <class Routine>
 struct Start {
   Routine run;
@@ -65,9 +63,7 @@ static bool has_mask(const pthread_attr_t* attr) {
   return mask.count() < kMaskCpus;
 }
 
-// ---- forked children
-// ---------------------------------------------------------------------------------------
-
+// ---- forked children ----------------------------------------------------------------------------
 // The lock is not held across the fork: the runtimes hold theirs when they call us, and take them in handlers
 // of their own. All lists are published by one store, so the child finds them whole and only needs a lock
 // that nobody holds.
@@ -83,9 +79,7 @@ static void in_child() {
 
 void watch_forks() { pthread_atfork(nullptr, nullptr, in_child); }
 
-// ---- started programs
-// --------------------------------------------------------------------------------------
-
+// ---- started programs ---------------------------------------------------------------------------
 // Out of our binding for the length of a call. Touches the mask only, see above.
 struct Unbound {
   const bool left;

@@ -39,9 +39,7 @@ int count_levels(const char* spec) {
   return fields % 2 == 0 ? fields / 2 : 0;
 }
 
-// ---- the mask
-// ----------------------------------------------------------------------------------------------
-
+// ---- the mask -----------------------------------------------------------------------------------
 // A cpu list, "0-5,8"; false if it is not one.
 static bool parse_cpus(const char* text, Mask& mask) {
   memset(&mask, 0, sizeof mask);
@@ -80,9 +78,7 @@ static void warn_if_late() {
   say("the OpenMP runtime had pinned this program to one PU before nigh was loaded: start it with nigh run");
 }
 
-// ---- plans
-// -------------------------------------------------------------------------------------------------
-
+// ---- plans --------------------------------------------------------------------------------------
 // Once per process, before any plan; safe to repeat.
 static void get_ready() {
   const Mask home = process_mask();
