@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "cli/bench_record.hpp"
 #include "machine/load.hpp"
 
 namespace nigh::cli {
@@ -87,7 +88,7 @@ std::string fingerprint_line(const ordered_json& in) {
     auto found = in.find(key);
     return found != in.end() && found->is_number() ? found->get<double>() : -1.0;
   };
-  bool is_virtual = in.value("virtual", false);
+  bool is_virtual = says(in, "virtual");
   std::string out = fmt::format("{}{}, {}, PUs {}, Linux {}, {}", text("cpu"), is_virtual ? " (virtual)" : "",
                                 text("summary"), text("mask"), text("kernel"), text("started"));
   if (number("load_before") >= 0)

@@ -114,6 +114,11 @@ Spread spread_of(std::vector<double> values) {
   return {median, values.front(), values.back()};
 }
 
+bool says(const ordered_json& machine, const char* key) {
+  auto found = machine.find(key);
+  return found != machine.end() && found->is_boolean() && found->get<bool>();
+}
+
 bool higher_is_better(const std::string& unit) { return unit.ends_with("/s"); }
 
 std::vector<BenchRecord> summarise(const std::string& bench, const std::string& runtime,
@@ -156,13 +161,14 @@ ordered_json to_json(const BenchFile& file) {
 
 Result<BenchFile> bench_file_from_json(const std::string& text, const std::string& where) {
   ordered_json in = ordered_json::parse(text, nullptr, false);
-  if (in.is_discarded() || !in.is_object() || in.value("format", "") != "nigh-bench")
+  if (in.is_discarded() || !in.is_object() || !in.contains("format") || in["format"] != "nigh-bench")
     return fail(Errc::invalid, where + " is not what nigh bench --json writes");
   try {
     if (in.at("version").get<int>() > version)
       return fail(Errc::invalid, where + " is of a later version than this nigh reads");
     BenchFile out;
-    out.machine = in.value("machine", ordered_json::object());
+    if (auto machine = in.find("machine"); machine != in.end() && machine->is_object())
+      out.machine = *machine;
     for (const ordered_json& record : in.at("records")) out.records.push_back(record_from(record));
     for (const ordered_json& a : in.value("absent", ordered_json::array()))
       out.absent.push_back({a.at("bench"), a.at("case"), a.at("subject"), a.at("reason")});

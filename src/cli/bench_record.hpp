@@ -47,10 +47,13 @@ struct BenchAbsence {
 };
 
 struct BenchFile {
-  nlohmann::ordered_json machine;  // the fingerprint
+  nlohmann::ordered_json machine = nlohmann::ordered_json::object();  // the fingerprint
   std::vector<BenchRecord> records;
   std::vector<BenchAbsence> absent;
 };
+
+// Whether a fingerprint says that; files of others may lack it, or hold something else there.
+bool says(const nlohmann::ordered_json& machine, const char* key);
 
 // One run of one program.
 struct Observation {

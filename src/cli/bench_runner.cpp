@@ -123,11 +123,11 @@ double deviation(const std::vector<double>& values, const std::vector<double>& r
   for (double r : reference) scale = std::max(scale, std::abs(r));
   for (std::size_t i = 0; i < values.size(); ++i) {
     double off = std::abs(values[i] - reference[i]);
-    if (!(off <= worst)) worst = off;  // also true for a NaN, which then stays
+    if (!std::isfinite(off)) return std::numeric_limits<double>::infinity();
+    worst = std::max(worst, off);
   }
   if (worst == 0) return 0;
-  double relative = worst / scale;
-  return std::isfinite(relative) ? relative : std::numeric_limits<double>::infinity();
+  return scale > 0 ? worst / scale : std::numeric_limits<double>::infinity();
 }
 
 Result<void> run_bench(const BenchRequest& request, BenchFile& file) {

@@ -91,7 +91,7 @@ std::string row(const BenchRecord& r, double scale, double base, bool states) {
   out += fmt::format("<td class=\"p\" title=\"{0}{1}\">{0}{1}</td>", html(placement_text(r)), moves);
   std::string why = r.errors.empty() ? "" : r.errors.front();
   out += r.verified ? "<td class=\"ok\" title=\"verified\">&#10003;</td></tr>\n"
-                    : "<td class=\"no\" title=\"" + html(why) + "\">wrong</td></tr>\n";
+                    : "<td class=\"no\" title=\"" + html(why) + "\">&#10007;</td></tr>\n";
   return out;
 }
 
@@ -112,7 +112,7 @@ std::string card_html(const Card& card) {
       higher_is_better(first.unit) ? "more is" : "less is", size,
       states.size() == 1 ? html(*states.begin()) : "near and far");
   out +=
-      "<table><tr><th>subject</th><th>low to high, median</th><th class=\"n m\">median</th>"
+      "<table><tr><th>subject</th><th>low &ndash; median &ndash; high</th><th class=\"n m\">median</th>"
       "<th class=\"n r\">&times; unbound</th>";
   out += states.size() > 1 ? "<th class=\"s\">cores</th>" : "";
   out += "<th class=\"p\">PUs, by team</th><th class=\"v\"></th></tr>\n";
@@ -164,9 +164,9 @@ std::string bench_section(const std::vector<BenchFile>& files) {
       "unbound. <i>limit</i> is a bound one-level run on all allowed cores.</p>\n";
   bool quick = false, busy = false, is_virtual = false;
   for (const BenchFile& file : files) {
-    quick = quick || file.machine.value("quick", false);
+    quick = quick || says(file.machine, "quick");
     busy = busy || is_busy(file);
-    is_virtual = is_virtual || file.machine.value("virtual", false);
+    is_virtual = is_virtual || says(file.machine, "virtual");
   }
   if (quick)
     out +=

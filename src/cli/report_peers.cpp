@@ -38,7 +38,7 @@ bool is_right(const std::string& cell) { return cell.starts_with("right"); }
 
 Result<Peers> peers_from_json(const std::string& text, const std::string& where) {
   json in = json::parse(text, nullptr, false);
-  if (in.is_discarded() || !in.is_object() || in.value("format", "") != "nigh-peers")
+  if (in.is_discarded() || !in.is_object() || !in.contains("format") || in["format"] != "nigh-peers")
     return fail(Errc::invalid, where + " is not a table of peers");
   try {
     Peers out;

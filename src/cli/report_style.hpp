@@ -15,7 +15,7 @@ inline constexpr const char* report_style = R"css(
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.58 ui-sans-serif,system-ui,-apple-system,"Segoe UI",
 "Noto Sans","DejaVu Sans",Helvetica,Arial,sans-serif;-webkit-font-smoothing:antialiased;text-rendering:optimizeLegibility}
-main{max-width:74rem;margin:0 auto;padding:3.5rem 1.5rem 4rem}
+main{max-width:82rem;margin:0 auto;padding:3.5rem 1.5rem 4rem}
 h1,h2{font-family:Charter,"Iowan Old Style","Palatino Linotype","Source Serif 4",Georgia,"Noto Serif","DejaVu Serif",serif;
 font-weight:600;letter-spacing:-.012em;line-height:1.18;text-wrap:balance}
 h1{font-size:2.7rem;margin:0 0 .4rem}
@@ -45,20 +45,21 @@ figcaption{margin-top:.6rem}
 .gallery figure{margin:.8rem 0}
 pre{font:12.5px/1.5 ui-monospace,"SF Mono","Cascadia Mono","DejaVu Sans Mono",Menlo,Consolas,monospace;background:var(--wash);
 border-radius:8px;padding:.9rem 1.1rem;overflow-x:auto}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(34rem,100%),1fr));gap:1.1rem}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(35rem,100%),1fr));gap:1.1rem}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.95rem 1.1rem .7rem;overflow-x:auto;
 break-inside:avoid}
-table{border-collapse:collapse;width:100%;font-size:.8rem;line-height:1.35;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;width:100%;font-size:.79rem;line-height:1.35;font-variant-numeric:tabular-nums}
 th{font-weight:500;color:var(--soft);text-align:left;padding:.15rem .55rem .3rem 0;border-bottom:1px solid var(--line);
 white-space:nowrap}
 td{padding:.2rem .55rem .2rem 0;white-space:nowrap;vertical-align:middle}
 td.n,th.n{text-align:right}
 .card table{table-layout:fixed}
-.card th:nth-child(1){width:12.1rem}.card th.m{width:4.6rem}.card th.r{width:4.9rem}.card th.s{width:3rem}.card th.p{width:6.4rem}
-.card th.v{width:2.6rem}
+.card th:nth-child(1){width:13rem}.card th.m{width:4rem}.card th.r{width:4.7rem}.card th.s{width:2.6rem}.card th.p{width:5rem}
+.card th.v{width:1.2rem}.card th,.card td{padding-right:.5rem}.card th:last-child,.card td:last-child{padding-right:0}
 .card td{overflow:hidden;text-overflow:ellipsis}
 tr.nigh td{font-weight:600}
 tr.nigh td.bar,tr.nigh td.p{font-weight:400}
+td.p,th.p{padding-left:.4rem}
 td.p{color:var(--soft);font-size:.74rem}
 .bar svg{display:block;width:100%;height:16px}
 .bar .range{stroke:var(--other);stroke-width:3;stroke-linecap:round;opacity:.45}

@@ -1,0 +1,146 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "cli/bench_table.hpp"
+#include "cli/report_page.hpp"
+#include "machine/load.hpp"
+
+namespace nigh::cli {
+namespace {
+
+constexpr const char* evil = "<script>alert('\"x\"')</script>&";
+
+BenchRecord record(const std::string& subject, double median) {
+  BenchRecord r;
+  r.bench = "nested-stream";
+  r.case_name = "2x1 triad libgomp";
+  r.subject = subject;
+  r.unit = "MB/s";
+  r.value = {median, median / 2, median * 2};
+  r.samples = 5;
+  r.core_state = "near";
+  r.placement = {0, 1};
+  r.verified = true;
+  r.runtime = "libgomp";
+  r.teams = "2x1";
+  r.result = "triad";
+  return r;
+}
+
+ReportParts parts() {
+  ReportParts out;
+  out.machine = load_model("barcelona").value();
+  out.mask = out.machine.pus();
+  out.date = "2026-01-01";
+  return out;
+}
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+TEST(Report, EscapesWhatIsNotOurs) {
+  EXPECT_EQ(html("<a href=\"x\">'&"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
+  EXPECT_EQ(html(std::string("a\x1b[31mb\n")), "a?[31mb\n");
+
+  ReportParts all = parts();
+  all.machine.title = all.machine.name = evil;
+  all.machine.notes = {evil};
+  all.account = evil;
+  BenchFile file;
+  file.machine = {{"cpu", evil}, {"summary", evil}, {"mask", evil}, {"kernel", evil}, {"started", evil}};
+  BenchRecord r = record(evil, 10);
+  r.case_name = r.teams = r.runtime = r.result = r.core_state = r.unit = evil;
+  r.errors = {evil};
+  r.verified = false;
+  file.records = {r};
+  file.absent = {{evil, evil, evil, evil}};
+  all.benches = {file};
+  all.peers = Peers{evil, {evil}, {{evil, {evil}}}};
+  all.plans_here = {{evil, evil, "<svg></svg>"}};
+  std::string page = report_page(all);
+  EXPECT_EQ(count(page, "<script"), 0U);
+  EXPECT_GT(count(page, "&lt;script"), 10U);
+}
+
+TEST(Report, FetchesNothing) {
+  ReportParts all = parts();
+  all.plans_here.push_back(picture_plan(all.machine, all.mask, "4,scatter,4,subscatter").value());
+  std::string page = report_page(all);
+  for (const char* word : {"src=", "<link", "@import", "url(", "<script", "<img", "<iframe"})
+    EXPECT_EQ(count(page, word), 0U) << word;
+  EXPECT_EQ(count(page, "http"), count(page, "http://www.w3.org/2000/svg") + count(page, "http-equiv"));
+}
+
+TEST(Report, TagsAreClosed) {
+  ReportParts all = parts();
+  BenchFile file;
+  file.records = {record("nigh", 20), record("unbound", 10)};
+  file.absent = {{"nested-stream", "2x1 libgomp", "likwid-pin", "not installed"}};
+  all.benches = {file};
+  all.peers = Peers{"barcelona", {"4x4 libgomp", "3x5 libgomp"}, {{"nigh", {"right", ""}}}};
+  all.account = "x";
+  std::string page = report_page(all);
+  for (const char* tag :
+       {"div", "table", "tr",     "td",   "th",  "figure",  "figcaption", "svg", "h2", "h3",   "h4",   "p",
+        "pre", "main",  "header", "span", "nav", "details", "summary",    "b",   "i",  "code", "title"}) {
+    std::string name = tag;
+    std::size_t opened = count(page, "<" + name + ">") + count(page, "<" + name + " ");
+    EXPECT_EQ(opened, count(page, "</" + name + ">")) << name;
+  }
+}
+
+TEST(Report, AWrongResultIsShownAndCounted) {
+  ReportParts all = parts();
+  BenchFile file;
+  file.records = {record("nigh", 20), record("unbound", 10)};
+  all.benches = {file};
+  EXPECT_NE(report_summary(all).find("all numerically verified"), std::string::npos);
+  EXPECT_NE(report_page(all).find("2 of 2"), std::string::npos);
+  all.benches[0].records[0].verified = false;
+  all.benches[0].records[0].errors = {"team 0: 3 elements are wrong"};
+  EXPECT_NE(report_summary(all).find("1 of them WRONG"), std::string::npos);
+  EXPECT_NE(report_page(all).find("team 0: 3 elements are wrong"), std::string::npos);
+}
+
+TEST(Report, TellsWhatOneNodeCantShow) {
+  ReportParts all = parts();
+  EXPECT_EQ(report_page(all).find("One NUMA node"), std::string::npos);
+  all.machine = load_hwloc_synthetic("pack:1 core:2 pu:1").value();
+  EXPECT_NE(report_page(all).find("One NUMA node"), std::string::npos);
+}
+
+TEST(Report, PicturesAPlan) {
+  ReportParts all = parts();
+  auto plan = picture_plan(all.machine, all.mask, "4,scatter,4,subscatter");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_NE(plan->svg.find(">3.3<"), std::string::npos);
+  auto crowded = picture_plan(all.machine, CpuSet{0, 1}, "2,scatter,2,subscatter");
+  ASSERT_TRUE(crowded);
+  EXPECT_NE(crowded->svg.find("+1<"), std::string::npos);
+  EXPECT_FALSE(picture_plan(all.machine, all.mask, "4,scattr"));
+}
+
+TEST(Report, ReadsATableOfPeers) {
+  auto peers = peers_from_json(
+      R"({"format": "nigh-peers", "version": 1, "machine": "barcelona", "repeats": 3, "runs": [
+        {"case": "4x4", "runtime": "libgomp", "subject": "nigh", "right": true, "how": []},
+        {"case": "4x4", "runtime": "libomp", "subject": "nigh", "right": true, "how": ["right*"]},
+        {"case": "4x4", "runtime": "libomp", "subject": "unbound", "right": false, "how": ["unbound", "unstable"]}]})",
+      "peers.json");
+  ASSERT_TRUE(peers) << peers.error().message;
+  ASSERT_EQ(peers->cases, (std::vector<std::string>{"4x4 libgomp", "4x4 libomp"}));
+  ASSERT_EQ(peers->rows.size(), 2U);
+  EXPECT_EQ(peers->rows[0].cells, (std::vector<std::string>{"right", "right*"}));
+  EXPECT_EQ(peers->rows[1].cells, (std::vector<std::string>{"", "unbound, unstable"}));
+  EXPECT_NE(peers_section(*peers).find("2 of 2"), std::string::npos);
+  EXPECT_NE(peers_section(*peers).find("0 of 1"), std::string::npos);
+  EXPECT_FALSE(peers_from_json("{}", "x"));
+  EXPECT_FALSE(peers_from_json(R"({"format": "nigh-peers", "runs": [{}]})", "x"));
+}
+
+}  // namespace
+}  // namespace nigh::cli
