@@ -99,20 +99,18 @@ void run_case(Case& one, double from, double to, PingPong& pingpong, BenchFile& 
     }
 }
 
-// The table shows subjects in the order of the catalog, not in that of the first round.
-void sort_by_subject(std::vector<BenchRecord>& records, const std::vector<Subject>& subjects) {
-  auto rank = [&](const BenchRecord& record) {
-    return std::find_if(subjects.begin(), subjects.end(),
-                        [&](const Subject& s) { return s.name == record.subject; }) -
-           subjects.begin();
-  };
+// The table shows subjects in the order of the catalog, not in that of the first round; all else stays.
+std::vector<BenchRecord> by_subject(const std::vector<BenchRecord>& records,
+                                    const std::vector<Subject>& subjects) {
   std::vector<std::string> results;
   for (const BenchRecord& r : records)
     if (std::find(results.begin(), results.end(), r.result) == results.end()) results.push_back(r.result);
-  auto place = [&](const BenchRecord& r) { return std::find(results.begin(), results.end(), r.result); };
-  std::stable_sort(records.begin(), records.end(), [&](const BenchRecord& a, const BenchRecord& b) {
-    return place(a) != place(b) ? place(a) < place(b) : rank(a) < rank(b);
-  });
+  std::vector<BenchRecord> out;
+  for (const std::string& result : results)
+    for (const Subject& subject : subjects)
+      for (const BenchRecord& r : records)
+        if (r.result == result && r.subject == subject.name) out.push_back(r);
+  return out;
 }
 
 }  // namespace
@@ -146,7 +144,7 @@ Result<void> run_bench(const BenchRequest& request, BenchFile& file) {
     double n = static_cast<double>(cases.size()), at = static_cast<double>(i);
     run_case(cases[i], at / n, (at + 1) / n, pingpong, file);
     auto records = summarise(request.kind.name, cases[i].runtime, cases[i].teams.text(), cases[i].seen);
-    sort_by_subject(records, cases[i].subjects);
+    records = by_subject(records, cases[i].subjects);
     any = any || !records.empty();
     file.records.insert(file.records.end(), records.begin(), records.end());
   }

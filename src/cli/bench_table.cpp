@@ -40,13 +40,22 @@ std::string line_of(const BenchRecord& r, bool color) {
                      r.moves > 0 ? fmt::format("  ({} moves)", r.moves) : "");
 }
 
-std::string heading(const BenchRecord& r, bool color) {
+std::string heading(const BenchRecord& r, int samples, bool color) {
   std::string size =
       r.size_bytes > 0 ? fmt::format(", {:.1f} MiB", static_cast<double>(r.size_bytes) / 1048576) : "";
   return fmt::format("\n{}{}: {}{} ({}{}, {} samples){}\n  {:<27} {:>9}  {:<19} {:<19} {:<5} {:<3} {}\n",
                      color ? "\033[1m" : "", r.bench, r.case_name, color ? "\033[0m" : "", r.unit, size,
-                     r.samples, "", "subject", "median", "low - high", "against unbound", "cores", "ok",
+                     samples, "", "subject", "median", "low - high", "against unbound", "cores", "ok",
                      "PUs, by team");
+}
+
+// Of one subject: in different core states these are several records.
+int samples_of(const BenchFile& file, const BenchRecord& first) {
+  int out = 0;
+  for (const BenchRecord& r : file.records)
+    if (r.bench == first.bench && r.case_name == first.case_name && r.subject == first.subject)
+      out += r.samples;
+  return out;
 }
 
 bool same_block(const BenchRecord& a, const BenchRecord& b) {
@@ -104,7 +113,8 @@ std::string bench_table(const BenchFile& file, bool color) {
   const BenchRecord* before = nullptr;
   for (const BenchRecord& record : file.records) {
     if (!is_headline(record)) continue;
-    if (before == nullptr || !same_block(*before, record)) out += heading(record, color);
+    if (before == nullptr || !same_block(*before, record))
+      out += heading(record, samples_of(file, record), color);
     out += line_of(record, color);
     before = &record;
   }

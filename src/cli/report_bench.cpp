@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "cli/bench_catalog.hpp"
@@ -28,6 +27,19 @@ bool is_first_class(const BenchRecord& r) {
 
 using Card = std::vector<const BenchRecord*>;
 
+// libgomp and libomp of the same teams and result next to each other, else in the order given.
+std::vector<Card> side_by_side(const std::vector<Card>& cards) {
+  auto key = [](const Card& card) { return card.front()->teams + " " + card.front()->result; };
+  std::vector<std::string> keys;
+  for (const Card& card : cards)
+    if (std::find(keys.begin(), keys.end(), key(card)) == keys.end()) keys.push_back(key(card));
+  std::vector<Card> out;
+  for (const std::string& wanted : keys)
+    for (const Card& card : cards)
+      if (key(card) == wanted) out.push_back(card);
+  return out;
+}
+
 // Records of one case, in the order they were written; cases in order of team sizes, then runtimes.
 std::vector<Card> cards_of(const BenchFile& file, const std::string& bench) {
   std::vector<Card> out;
@@ -38,14 +50,7 @@ std::vector<Card> cards_of(const BenchFile& file, const std::string& bench) {
     if (same == out.end()) same = out.insert(out.end(), Card{});
     same->push_back(&r);
   }
-  // libgomp and libomp side by side
-  std::map<std::string, std::size_t> order;
-  for (const Card& card : out) order.emplace(card.front()->teams + " " + card.front()->result, order.size());
-  std::stable_sort(out.begin(), out.end(), [&](const Card& a, const Card& b) {
-    return order[a.front()->teams + " " + a.front()->result] <
-           order[b.front()->teams + " " + b.front()->result];
-  });
-  return out;
+  return side_by_side(out);
 }
 
 double scale_of(const Card& card) {
