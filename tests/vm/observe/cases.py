@@ -20,6 +20,7 @@ class Case:
     spec: str
     mask: Optional[str] = None
     literal: Any = None  # nested lists of PU numbers
+    shuffled: bool = False  # libomp keeps no inner teams, so that its pool hands out other threads each time
 
     @property
     def sizes(self) -> list[int]:
@@ -57,8 +58,10 @@ def _nehalem(compact: list[int], scatter: list[int], two: list[list[int]], eight
     ]
 
 
+_SHUFFLED = Case("4x4 shuffled", FOUR, literal=blocks(4, 4), shuffled=True)
+
 CASES = {
-    "barcelona": _ONE_LEVEL + COMMON,
+    "barcelona": [*_ONE_LEVEL, *COMMON, _SHUFFLED],
     "nehalem-sun": _nehalem(
         [0, 1, 2, 3],
         [0, 2, 4, 6],
@@ -74,6 +77,7 @@ CASES = {
     "opteron-6272": [
         Case("8x2", "8,scatter,2,subcompact", literal=blocks(8, 2)),
         Case("4x4", FOUR, literal=blocks(4, 4)),
+        _SHUFFLED,
         Case("4x4 across", "4,scatter,4,scatter"),
         Case("3x5", "3,scatter,5,subscatter"),
         Case("4x2 masked", "4,scatter,2,subscatter", mask="0-5,8,12-15"),

@@ -33,6 +33,17 @@ static void open_team(const int* above, int level) {
   }
 }
 
+// A flat team as large as all the others together takes the pool's threads apart, so that the next nested
+// teams get them in another order.
+static void shuffle(void) {
+  int all = 1;
+  for (int level = 0; level < levels; ++level) all *= sizes[level];
+#pragma omp parallel num_threads(all)
+  {
+#pragma omp barrier
+  }
+}
+
 int main(int argc, char** argv) {
   const int repeats = argc > 2 ? atoi(argv[2]) : 100;
   levels = argc > 1 ? seen_sizes(argv[1], sizes, most_levels) : 0;
@@ -41,7 +52,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int nobody[most_levels] = {0};
-  for (int i = 0; i < repeats; ++i) open_team(nobody, 0);
+  for (int i = 0; i < repeats; ++i) {
+    open_team(nobody, 0);
+    if (i % 8 == 7) shuffle();
+  }
   seen_print();
   if (short_teams > 0) fprintf(stderr, "observer: %d threads were in a team of another size\n", short_teams);
   return short_teams > 0 ? 3 : 0;

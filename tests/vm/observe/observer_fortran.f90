@@ -46,6 +46,12 @@ contains
       if (level < levels) call open_team(path, level + 1)
       !$omp end parallel
    end subroutine
+
+   subroutine shuffle()
+      !$omp parallel num_threads(product(sizes(1:levels)))
+      !$omp barrier
+      !$omp end parallel
+   end subroutine
 end module
 
 program observer
@@ -64,6 +70,7 @@ program observer
    if (levels == 0) error stop 'usage: observer_fortran SIZES [REPEATS], SIZES like 4,2'
    do i = 1, repeats
       call open_team(nobody, 1)
+      if (mod(i, 8) == 0) call shuffle()
    end do
    call seen_print()
    if (short_teams > 0) error stop 'observer: threads were in a team of another size'
