@@ -59,6 +59,13 @@ static bool ask(const Node* parent, unsigned size, nigh_place* out) {
                       static_cast<int>(size), out);
 }
 
+// Zeroed memory that starts a cache line: nodes are read in every region, and should share no line with what
+// runtimes write.
+static void* lines(size_t bytes) {
+  void* memory = aligned_alloc(alignof(Node), bytes);
+  return memory ? memset(memory, 0, bytes) : nullptr;
+}
+
 static void place_team(Node* parent, Kids* kids, nigh_place* places) {
   const bool planned = parent->depth < parent->plan->levels && ask(parent, kids->size, places);
   for (unsigned i = 0; i < kids->size; i++) {
@@ -90,8 +97,8 @@ Kids* make_kids(Node* parent, unsigned size) {
   lock();
   Kids* kids = find_kids(parent, size);
   if (!kids) {
-    kids = static_cast<Kids*>(calloc(1, sizeof(Kids)));
-    Node* nodes = static_cast<Node*>(calloc(size, sizeof(Node)));
+    kids = static_cast<Kids*>(lines(sizeof(Kids)));
+    Node* nodes = static_cast<Node*>(lines(size * sizeof(Node)));
     auto* places = static_cast<nigh_place*>(calloc(size, sizeof(nigh_place)));
     if (kids && nodes && places) {
       kids->size = size;
@@ -114,7 +121,7 @@ Kids* make_kids(Node* parent, unsigned size) {
 static Node* find_root(Plan* plan, int number) {
   for (Root* root = plan->roots; root; root = root->next)
     if (root->number == number) return &root->node;
-  auto* root = static_cast<Root*>(calloc(1, sizeof(Root)));
+  auto* root = static_cast<Root*>(lines(sizeof(Root)));
   if (!root) return nullptr;
   root->number = number;
   root->node.plan = plan;

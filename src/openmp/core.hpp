@@ -47,13 +47,13 @@ struct Plan;
 struct Node;
 struct Visits;  // what the account saw at a node, see account.hpp
 
-struct Kids {
+struct alignas(64) Kids {
   unsigned size;
   Kids* next;
   Node* node;
 };
 
-struct Node {
+struct alignas(64) Node {
   Plan* plan;
   Node* parent;
   int place;
@@ -107,8 +107,8 @@ struct Thread {
   int first_place;  // for the account: where it was first bound
   OldRegion* old;
   unsigned open;  // regions this thread has open through libgomp's one-call interface
-  Body body[kBodyNesting][kBodySlots];
-  Mask own;  // the mask this thread would have without us
+  alignas(128) Body body[kBodyNesting][kBodySlots];  // not beside what the thread itself writes
+  Mask own;                                          // the mask this thread would have without us
 };
 
 struct Globals {
