@@ -151,7 +151,8 @@ inline Node* child(Node* parent, unsigned index, unsigned size) {
 inline void enter(Node* parent, unsigned index, unsigned size) {
   Node* node = child(parent, index, size);
   t.node = node;
-  if (node->place != t.held || t.epoch != g.epoch.load(std::memory_order_relaxed)) settle(node);
+  const bool settled = node->place == t.held && t.epoch == g.epoch.load(std::memory_order_relaxed);
+  if (__builtin_expect(!settled && node->place != kKeep, 0)) settle(node);
   if (__builtin_expect(g.explain, 0)) account_enter(node);
 }
 
