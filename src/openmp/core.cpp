@@ -172,13 +172,9 @@ static Node* take_root(Plan* plan) {
   return root;
 }
 
-// A thread's first region under the plan in force. A lone thread's region neither loads the planner nor binds
-// anybody.
-Node* first_opener(unsigned threads) {
-  if (!g.prepared.load(std::memory_order_acquire)) {
-    if (threads == 1) return nullptr;
-    first_region();
-  }
+// A thread's first region under the plan in force. A lone thread's region binds nobody, but it is a level.
+Node* first_opener() {
+  if (!g.prepared.load(std::memory_order_acquire)) first_region();
   Plan* plan = g.plan.load(std::memory_order_acquire);
   return plan ? take_root(plan) : nullptr;
 }

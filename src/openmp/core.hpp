@@ -87,6 +87,7 @@ struct alignas(64) Body {
   Node* parent;
   int (*thread_num)(void);
   int (*num_threads)(void);
+  unsigned asked;  // the team size asked for, 0: the runtime decides
 };
 
 // The bodies of the regions a thread opened lately, by nesting and by function. Opening the same region again
@@ -106,7 +107,10 @@ struct Thread {
   bool counted;     // the account has met this thread
   int first_place;  // for the account: where it was first bound
   OldRegion* old;
-  unsigned open;  // regions this thread has open through libgomp's one-call interface
+  unsigned open;        // regions this thread has open through libgomp's one-call interface
+  const Body* opening;  // the region libgomp is making a team for, see birth.cpp
+  unsigned born;        // threads it made for that region so far, if nested
+  unsigned pool;        // threads it made for all outermost regions of this thread: they stay in its pool
   alignas(128) Body body[kBodyNesting][kBodySlots];  // not beside what the thread itself writes
   Mask own;                                          // the mask this thread would have without us
 };
@@ -133,7 +137,7 @@ Kids* make_kids(Node* parent, unsigned size);
 void settle(Node* node);
 void account_enter(Node* node);
 void first_region();
-Node* first_opener(unsigned threads);
+Node* first_opener();
 
 // Plans. Replaces the plan in force; 0, or -1 with one sentence in err.
 int set_spec(const char* spec, char* err, size_t errsize);
@@ -156,13 +160,12 @@ inline void enter(Node* parent, unsigned index, unsigned size) {
   if (__builtin_expect(g.explain, 0)) account_enter(node);
 }
 
-// The node that a region opened by this thread hangs under; null: run without us. `threads` is the number
-// asked for, 0 if the runtime decides.
-inline Node* opener(unsigned threads) {
+// The node that a region opened by this thread hangs under; null: run without us.
+inline Node* opener() {
   if (t.node) return t.node;
   Plan* plan = g.plan.load(std::memory_order_acquire);
   if (__builtin_expect(plan && t.plan == plan, 1)) return t.root;
-  return first_opener(threads);
+  return first_opener();
 }
 
 // The mask this thread would have without us, and whether we changed it.

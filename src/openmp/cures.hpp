@@ -32,6 +32,7 @@ enum class Cure : unsigned {
   kRoots,        // several threads that open regions are told apart
   kRebind,       // threads are bound again when the pool gives them another number
   kLeague,       // libomp runs the teams of a league at the same time
+  kBirth,        // libgomp's new team threads start where they belong, not behind their opener
   kCount
 };
 

@@ -163,10 +163,10 @@ static void raise_levels(Gomp& gomp, const Plan* plan) {
   if (gomp.get_levels() < plan->levels) gomp.set_levels(plan->levels);
 }
 
-static inline Node* opener_in(Gomp& gomp, unsigned threads) {
+static inline Node* opener_in(Gomp& gomp) {
   if (gomp.llvm && ompt_active() && cured(Cure::kAlias)) return nullptr;
   Plan* before = t.plan;
-  Node* node = opener(threads);
+  Node* node = opener();
   if (node && t.plan != before) raise_levels(gomp, t.plan);
   return node;
 }
@@ -190,20 +190,23 @@ struct Region {
   Node* before = t.node;
   Body spare;  // for regions nested deeper than there are slots
 
-  Region(Gomp& gomp, Node* parent, Fn& fn, void*& data, bool reductions) {
+  Region(Gomp& gomp, Node* parent, Fn& fn, void*& data, bool reductions, unsigned asked) {
     void* first = reductions && cured(Cure::kReductions) ? *static_cast<void**>(data) : nullptr;
     Body* body = body_slot(fn);
     if (!body) body = &spare;
     if (body == &spare || body->fn != fn || body->data != data || body->parent != parent ||
-        body->first_word != first || body->thread_num != gomp.thread_num)
-      *body = {first, fn, data, parent, gomp.thread_num, gomp.num_threads};
+        body->first_word != first || body->thread_num != gomp.thread_num || body->asked != asked)
+      *body = {first, fn, data, parent, gomp.thread_num, gomp.num_threads, asked};
     if (reductions) used(Cure::kReductions);
     t.open++;
+    t.opening = body;
+    t.born = 0;
     fn = run_body;
     data = body;
   }
   ~Region() {
     t.open--;
+    t.opening = nullptr;
     t.node = before;
   }
 };
@@ -212,24 +215,26 @@ static constexpr bool has_reductions(const char* name) {
   return !__builtin_strcmp(name, "GOMP_parallel_reductions");
 }
 
-#define REGION(ret, name, params, args, threads)                  \
-  NIGH_EXPORT ret name params {                                   \
-    Gomp& gomp = gomp_of(__builtin_return_address(0));            \
-    Node* parent = opener_in(gomp, threads);                      \
-    if (!parent) return gomp.name args;                           \
-    Region region(gomp, parent, fn, data, has_reductions(#name)); \
-    return gomp.name args;                                        \
+#define REGION(ret, name, params, args, threads)                           \
+  NIGH_EXPORT ret name params {                                            \
+    Gomp& gomp = gomp_of(__builtin_return_address(0));                     \
+    Node* parent = opener_in(gomp);                                        \
+    if (!parent) return gomp.name args;                                    \
+    Region region(gomp, parent, fn, data, has_reductions(#name), threads); \
+    return gomp.name args;                                                 \
   }
 
 // The two-call interface of gcc before 4.9: our body must outlive the call, and the master runs the program's
 // body itself between the calls. A record is pushed even when we stand aside, since a plan may appear before
 // the matching end.
-static OldRegion* push_old(Gomp& gomp, Node* parent, Fn& fn, void*& data) {
+static OldRegion* push_old(Gomp& gomp, Node* parent, Fn& fn, void*& data, unsigned asked) {
   auto* region = static_cast<OldRegion*>(calloc(1, sizeof(OldRegion)));
   if (!region) return nullptr;
-  *region = {{nullptr, fn, data, parent, gomp.thread_num, gomp.num_threads}, t.node, &gomp, t.old};
+  *region = {{nullptr, fn, data, parent, gomp.thread_num, gomp.num_threads, asked}, t.node, &gomp, t.old};
   t.old = region;
   if (parent) {
+    t.opening = &region->body;
+    t.born = 0;
     fn = run_body;
     data = &region->body;
   }
@@ -239,9 +244,10 @@ static OldRegion* push_old(Gomp& gomp, Node* parent, Fn& fn, void*& data) {
 #define OLD_REGION(name, params, args, threads)                    \
   NIGH_EXPORT void name params {                                   \
     Gomp& gomp = gomp_of(__builtin_return_address(0));             \
-    Node* parent = opener_in(gomp, threads);                       \
-    OldRegion* region = push_old(gomp, parent, fn, data);          \
+    Node* parent = opener_in(gomp);                                \
+    OldRegion* region = push_old(gomp, parent, fn, data, threads); \
     gomp.name args;                                                \
+    t.opening = nullptr;                                           \
     if (region && parent && cured(Cure::kOldAbi))                  \
       enter(parent, 0, static_cast<unsigned>(gomp.num_threads())); \
   }

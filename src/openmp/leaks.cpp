@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "openmp/account.hpp"
+#include "openmp/birth.hpp"
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
@@ -115,9 +116,14 @@ NIGH_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, vo
                                void* arg) {
   auto* real = NIGH_NEXT(pthread_create);
   account_thread_made(__builtin_return_address(0));
-  auto* given = has_mask(attr) ? nullptr : start_for(run, arg, __builtin_return_address(0));
+  if (has_mask(attr)) return real(thread, attr, run, arg);
+  int rc = 0;
+  if (t.opening && from_runtime(__builtin_return_address(0)) &&
+      create_team_thread(thread, attr, run, arg, &rc))
+    return rc;
+  auto* given = start_for(run, arg, __builtin_return_address(0));
   if (!given) return real(thread, attr, run, arg);
-  const int rc = real(thread, attr, start<void* (*)(void*)>, given);
+  rc = real(thread, attr, start<void* (*)(void*)>, given);
   if (rc) free(given);
   return rc;
 }

@@ -54,7 +54,7 @@ static int note_runtime(dl_phdr_info* info, size_t, void* code) {
 bool ompt_active() { return g_active.load(std::memory_order_acquire); }
 const char* ompt_declined() { return g_declined; }
 
-static void* region_node(unsigned threads, int flags, const void* code) {
+static void* region_node(int flags, const void* code) {
   if (!code) return &g_transparent;
   if (flags & ompt_parallel_league && !cured(Cure::kLeague)) return &g_transparent;
   // Only an outermost region can be the helpers': their first thread is in no team.
@@ -62,12 +62,12 @@ static void* region_node(unsigned threads, int flags, const void* code) {
     used(Cure::kHelpers);
     return &g.helper;
   }
-  return opener(threads);
+  return opener();
 }
 
-static void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* region, unsigned threads,
-                              int flags, const void* code) {
-  region->ptr = region_node(threads, flags, code);
+static void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* region, unsigned, int flags,
+                              const void* code) {
+  region->ptr = region_node(flags, code);
 }
 
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* region, ompt_data_t* task,

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Opens libnigh.so beside this library, checks that both speak the same version, and forwards. RTLD_LOCAL:
+// Opens libnigh.so.0 beside this library, checks that both speak the same version, and forwards. RTLD_LOCAL:
 // its symbols, hwloc's and the C++ library's are no business of the program.
 #include "openmp/planner.hpp"
 
@@ -28,7 +28,7 @@ static bool library_path(char* path, size_t size) {
   if (!dladdr(reinterpret_cast<void*>(&library_path), &info) || !info.dli_fname) return false;
   const char* slash = strrchr(info.dli_fname, '/');
   const int folder = slash ? static_cast<int>(slash - info.dli_fname) : 1;
-  return snprintf(path, size, "%.*s/libnigh.so", folder, slash ? info.dli_fname : ".") <
+  return snprintf(path, size, "%.*s/libnigh.so.0", folder, slash ? info.dli_fname : ".") <
          static_cast<int>(size);
 }
 
@@ -42,7 +42,7 @@ static bool open_library(char* err, size_t errsize) {
   if (api.open) return true;
   char path[4096];
   if (!library_path(path, sizeof path)) {
-    snprintf(err, errsize, "the path of libnigh.so is too long");
+    snprintf(err, errsize, "the path of libnigh.so.0 is too long");
     return false;
   }
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -47,7 +47,7 @@ struct pomp2_plan {
 
 /* libnigh.so, where this library itself lies, where it was to be installed, or where the loader looks. */
 static void* open_planner_library(void) {
-  static const char name[] = "libnigh.so";
+  static const char name[] = "libnigh.so.0";
   char path[4096];
   Dl_info self;
   const char* slash = NULL;
@@ -57,7 +57,7 @@ static void* open_planner_library(void) {
   if (slash != NULL && snprintf(path, sizeof path, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname,
                                 name) < (int)sizeof path)
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL) library = dlopen(NIGH_LIBDIR "/libnigh.so", RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) library = dlopen(NIGH_LIBDIR "/libnigh.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   return library;
 }

@@ -64,6 +64,13 @@ case $name in
     if [ "$runtime" = gcc ]; then pair reductions "$p-reductions"; else with_and_without "$p-reductions"; fi ;;
   loops) with_and_without "$p-loops" ;;
   oldabi) pair oldabi "$bin/gcc-oldabi" ;;
+  birth)
+    spec=1,scatter,2,subcompact
+    pair birth "$bin/gcc-birth"
+    # the team of one around it counts as a level
+    run NIGH_EXPLAIN=text "$bin/gcc-birth" || fail "wrong under NIGH_EXPLAIN"
+    says 'regions  *1 outer, 31 inner'
+    says '^ *0\.1  *PU' ;;
   procbind) pair strip OMP_PROC_BIND=true OMP_PLACES=cores GOMP_CPU_AFFINITY=0 "$p-procbind" "$(nproc)" ;;
   helpers) pair helpers "$p-helpers" ;;
   stable) pair rebind "$p-stable" ;;
@@ -115,10 +122,10 @@ case $name in
     preload=$tmp/libnigh-openmp.so
     run "$p-nested" unbound || fail "wrong result without libnigh.so"
     says_once 'libnigh.so.*runs unbound'
-    cp "$bin/libnigh-other.so" "$tmp/libnigh.so"
+    cp "$bin/libnigh-other.so" "$tmp/libnigh.so.0"
     run "$p-nested" unbound || fail "wrong result with another version of libnigh.so"
     says_once 'version 999'
-    cp "$lib/libnigh.so" "$tmp/"
+    cp "$lib/libnigh.so.0" "$tmp/"
     right "$p-nested" ;;
   late)
     # As on glibc before 2.34, where our constructor does not come first: the flag is taken out of a copy.
@@ -129,7 +136,7 @@ now_and_first = struct.pack("<QQ", 0x6FFFFFFB, 0x21)
 assert data.count(now_and_first) == 1
 open(sys.argv[2], "wb").write(data.replace(now_and_first, struct.pack("<QQ", 0x6FFFFFFB, 0x01)))
 PY
-    ln -s "$lib/libnigh.so" "$tmp/libnigh.so"
+    ln -s "$lib/libnigh.so.0" "$tmp/libnigh.so.0"
     preload=$tmp/libnigh-openmp.so
     right "$p-nested"
     run OMP_PROC_BIND=true "$p-nested"
