@@ -19,7 +19,8 @@ int nigh_plan_abi(void);
 
 typedef struct nigh_planner nigh_planner;
 
-/* Where one thread of a team belongs. All numbers are the OS's own; -1 where the machine has no such number. */
+/* Where one thread of a team belongs. All numbers are the OS's own; -1 where the machine has no such number.
+ */
 typedef struct nigh_place {
   int pu;        /* the PU to bind to */
   int core;      /* its core, by logical number (0 .. cores-1) over the machine */
@@ -46,8 +47,8 @@ int nigh_planner_size(const nigh_planner* planner, int level);
  *   index,size   for each enclosing region, outermost first: this thread's number and the team's size
  *   out      n places, out[0] is always the forking thread's own place
  * Returns 0, or -1 if an argument is out of range. */
-int nigh_planner_team(const nigh_planner* planner, int root, int depth, const int* index, const int* size, int n,
-                      nigh_place* out);
+int nigh_planner_team(const nigh_planner* planner, int root, int depth, const int* index, const int* size,
+                      int n, nigh_place* out);
 
 #ifdef __cplusplus
 }

@@ -105,7 +105,8 @@ int show(const Options& options) {
   auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
   if (!machine) return report_failure("machine", machine.error().message);
   if (options.probe.wanted) return run_probe(*machine, options.probe, options.json, terminal_width());
-  if (options.model.empty() && (options.machine.empty() || options.machine == "this")) apply_stored_probe(*machine);
+  if (options.model.empty() && (options.machine.empty() || options.machine == "this"))
+    apply_stored_probe(*machine);
   if (options.json)
     std::fputs(machine_to_json(*machine).c_str(), stdout);
   else if (options.svg)

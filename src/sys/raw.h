@@ -3,7 +3,8 @@
  *
  * The few system calls that code inside a user's process makes, straight to the kernel: libc's wrappers of
  * the same name may be interposed (by us, by the user's tools), and these work before libc is initialised.
- * Each returns the kernel's value: >= 0, or -errno. Plain C, no state, safe in a constructor and after fork. */
+ * Each returns the kernel's value: >= 0, or -errno. Plain C, no state, safe in a constructor and after fork.
+ */
 #ifndef NIGH_SYS_RAW_H
 #define NIGH_SYS_RAW_H
 

@@ -1,8 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// libgomp makes a new thread for each nested region. Born on its opener's PU, it waits there for the end of the
-// opener's time slice, a few ms, since the opener spins; born on its own place it starts at once, in some 30 us.
+// libgomp makes a new thread for each nested region. Born on its opener's PU, it waits there for the end of
+// the opener's time slice, a few ms, since the opener spins; born on its own place it starts at once, in some
+// 30 us.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
