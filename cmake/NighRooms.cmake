@@ -13,6 +13,7 @@ target_include_directories(nigh_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJ
 if(NIGH_SANITIZE)
   target_compile_options(nigh_flags INTERFACE -fsanitize=${NIGH_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)
+  target_compile_definitions(nigh_flags INTERFACE NIGH_SANITIZED)  # tests of speed stand aside
   target_link_options(nigh_flags INTERFACE -fsanitize=${NIGH_SANITIZE})
 endif()
 

@@ -136,7 +136,7 @@ void ModelMaker::fill(int index, DrawBox& out) {
 
 void ModelMaker::finish(DrawBox& out) const {
   std::string shape = "{";
-  for (auto part : out.title) {
+  for (const auto& part : out.title) {
     // numbers that name a thing do not make a difference, sizes do
     std::size_t comma = part.find(',');
     bool named =

@@ -131,7 +131,8 @@ void SvgDrawer::lay_cells(Laid& laid) const {
   title = std::min(title, title_room);
   double best = 1e300;
   for (std::size_t columns = 1; columns <= n; ++columns) {
-    auto rows = static_cast<double>((n + columns - 1) / columns);
+    const std::size_t row_count = (n + columns - 1) / columns;
+    auto rows = static_cast<double>(row_count);
     auto across = static_cast<double>(columns);
     Size s{across * core.w + (across - 1) * core_gap, rows * core.h + (rows - 1) * core_gap};
     double holes = static_cast<double>(columns) * rows - static_cast<double>(n);
@@ -216,7 +217,8 @@ void SvgDrawer::put_cells(const Laid& laid, double x, double y) {
   for (std::size_t i = 0; i < laid.box->cells.size(); ++i) {
     const auto& cell = laid.box->cells[i];
     double cx = x + static_cast<double>(i % laid.cell_columns) * (core.w + core_gap);
-    double cy = y + static_cast<double>(i / laid.cell_columns) * (core.h + core_gap);
+    const std::size_t row = i / laid.cell_columns;
+    double cy = y + static_cast<double>(row) * (core.h + core_gap);
     double wide = 2 * core_pad + static_cast<double>(cell.pus.size()) * (pu_width_ + pu_gap) - pu_gap;
     out_ += fmt::format(
         "<rect class=\"nigh-core\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "

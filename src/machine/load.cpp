@@ -42,7 +42,7 @@ std::string topology_hash(const Machine& machine) {
   TreeHash hash;
   for (const auto& o : machine.objects) {
     hash.add(static_cast<std::uint64_t>(o.kind));
-    hash.add(static_cast<std::uint64_t>(o.os_index + 1));
+    hash.add(static_cast<std::uint64_t>(std::int64_t{o.os_index} + 1));
     hash.add(o.kind == Kind::numa ? 0 : o.bytes);
     hash.add(o.children.size());
   }

@@ -50,7 +50,6 @@ Resources made_resources() {
 
 class MadeLab : public Lab {
  public:
-  explicit MadeLab(const Layout& layout) : layout_(layout) {}
   double cost = 0;  // seconds besides each sample
   double limit(std::size_t from, std::size_t to) const {
     if (from == to) return 40000;
@@ -96,7 +95,6 @@ class MadeLab : public Lab {
   std::size_t home(int pu) const { return static_cast<std::size_t>(pu % 12 / 4); }
   void pass(double seconds) { clock_ += seconds + cost, ++samples; }
   double noisy(double v) { return v * (1 + 0.01 * (samples % 3)); }
-  const Layout& layout_;
   double clock_ = 1000;
 };
 
@@ -155,7 +153,7 @@ TEST(Layout, CpusetsAndWrongNodesAreToldClearly) {
 }
 
 TEST_F(Run, FindsKneesMatricesAndSharedLinks) {
-  MadeLab lab(layout);
+  MadeLab lab;
   Probe probe = go(lab, full_pace()).value();
   EXPECT_EQ(probe.scaling.size(), 12U);
   for (const auto& s : probe.scaling) EXPECT_EQ(s.knee, s.from == s.to ? 4 : 1) << s.from << "->" << s.to;
@@ -181,7 +179,7 @@ TEST_F(Run, FindsKneesMatricesAndSharedLinks) {
 
 TEST_F(Run, QuickKeepsItsTimeHoweverSlowTheMachine) {
   for (double cost : {0.0, 0.001, 0.01, 0.05, 0.5}) {
-    MadeLab lab(layout);
+    MadeLab lab;
     lab.cost = cost;
     double begin = lab.now();
     Probe probe = go(lab, quick_pace()).value();
@@ -198,7 +196,7 @@ TEST_F(Run, QuickKeepsItsTimeHoweverSlowTheMachine) {
 }
 
 TEST_F(Run, DiscardedSamplesAreCountedWithTheirReason) {
-  MadeLab lab(layout);
+  MadeLab lab;
   lab.broken = "the memory for node 0 is elsewhere (3 pages on node 1)";
   Probe probe = go(lab, quick_pace()).value();
   EXPECT_TRUE(probe.bandwidth.empty());
@@ -209,7 +207,7 @@ TEST_F(Run, DiscardedSamplesAreCountedWithTheirReason) {
 }
 
 TEST_F(Run, CancelStopsBetweenSamplesAndGivesNothing) {
-  MadeLab lab(layout);
+  MadeLab lab;
   std::atomic<bool> cancel{false};
   ProbeOptions options;
   options.cancel = &cancel;
@@ -220,7 +218,7 @@ TEST_F(Run, CancelStopsBetweenSamplesAndGivesNothing) {
 }
 
 TEST_F(Run, ProgressRisesToTheEnd) {
-  MadeLab lab(layout);
+  MadeLab lab;
   double last = 0;
   std::vector<std::string> seen;
   ProbeOptions options;
