@@ -165,9 +165,11 @@ static void text_map(Out& out) {
     Visits& visits = *node.visits.load();
     char seen[24];
     snprintf(seen, sizeof seen, "PU %d", visits.seen.load() - 1);
-    out.put("    %-14s %8s %8s %10u %11u %10u\n", path.text ? path.text : "",
-            planned.text ? planned.text : "any", seen, visits.count.load(), visits.elsewhere.load(),
-            os_threads(visits));
+    char served[24];
+    const bool many = visits.more_threads.load();
+    snprintf(served, sizeof served, "%s%u", many ? ">" : "", os_threads(visits) - many);
+    out.put("    %-14s %8s %8s %10u %11u %10s\n", path.text ? path.text : "",
+            planned.text ? planned.text : "any", seen, visits.count.load(), visits.elsewhere.load(), served);
     free(path.text);
     free(planned.text);
   });
