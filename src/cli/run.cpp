@@ -272,14 +272,14 @@ void add_run(CLI::App& app, int& status) {
   command->add_option("--teams", options->teams,
                       "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact");
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
-  command->add_option("--machine", options->machine, "Plan for another machine and bind nothing (for tests)")
-      ->envname("NIGH_MACHINE");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
       ->check(CLI::IsMember({"text", "json"}));
   command->add_option("--explain-file", options->explain_file,
                       "Where the account goes; %p is the process number");
   command->add_flag("--json", options->json, "JSON, for --dry-run and --explain");
-  command->add_flag("--dry-run", options->dry_run, "Show what would be set and the plan, run nothing");
+  auto* dry =
+      command->add_flag("--dry-run", options->dry_run, "Show what would be set and the plan, run nothing");
+  command->add_option("--machine", options->machine, "With --dry-run: plan for another machine")->needs(dry);
   command->add_flag("--keep-env", options->keep_env,
                     "Leave OMP_PROC_BIND and its like, and all you set, as it is");
   command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");

@@ -70,8 +70,7 @@ nigh_planner* planner_new(const char* spec, const Mask& mask, char* err, size_t 
   int count = 0;
   for (int cpu = 0; cpu < kMaskCpus; cpu++)
     if (mask.has(cpu)) cpus[count++] = cpu;
-  const char* machine = getenv("NIGH_MACHINE");
-  nigh_planner* planner = api.make(spec, cpus, count, machine && *machine ? machine : nullptr, err, errsize);
+  nigh_planner* planner = api.make(spec, cpus, count, nullptr, err, errsize);
   free(cpus);
   return planner;
 }

@@ -28,7 +28,9 @@ guest gave none."""
 def find_nigh() -> str:
     given = os.environ.get("NIGH")
     built = ROOT / "build" / "bin" / "nigh"
-    return given or (str(built) if built.is_file() else shutil.which("nigh") or "")
+    installed = Path(__file__).resolve().parents[4] / "bin" / "nigh"  # PREFIX/libexec/nigh/vm/numavm
+    near = next((str(p) for p in (built, installed) if p.is_file()), "")
+    return given or near or shutil.which("nigh") or ""
 
 
 def load_machine(name: str) -> model.Guest:

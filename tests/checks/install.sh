@@ -1,0 +1,58 @@
+#!/bin/sh
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `make install` puts under a prefix works from there, with nothing of the build folder: the command and its
+# libraries, pkg-config, CMake's package, the header, the man pages, the NUMA guests' command.
+# Usage: install.sh BUILD_FOLDER
+set -eu
+build=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/a/prefix
+fail() { echo "FAIL: $*"; exit 1; }
+
+cmake --install "$build" --prefix "$prefix" >"$tmp/log" || { cat "$tmp/log"; fail "cmake --install"; }
+mv "$tmp/a" "$tmp/moved"  # the tree can be moved as a whole
+prefix=$tmp/moved/prefix
+nigh=$prefix/bin/nigh
+for page in nigh nigh-machine nigh-plan nigh-run nigh-bench nigh-report; do
+  [ -f "$prefix/share/man/man1/$page.1" ] || fail "no man page $page"
+done
+[ -f "$prefix/share/bash-completion/completions/nigh" ] || fail "no completion"
+[ -f "$prefix/share/nigh/machines/barcelona.json" ] || fail "no models"
+[ -f "$prefix/include/nigh/nigh_omp.f90" ] || fail "no Fortran module"
+"$nigh" plan --model barcelona --teams 4,scatter --json | grep -q '"pu": 12' || fail "nigh plan"
+"$nigh" bench | grep -q nested-stream || fail "nigh bench"
+"$prefix/bin/nigh-vm" --machine barcelona --print-machine >"$tmp/machine" && grep -q nigh-machine "$tmp/machine" || fail "nigh-vm"
+
+# The launcher finds its library, the library the planner.
+"$nigh" run --teams 1,compact -- sh -c 'echo "$LD_PRELOAD"' | grep -q "$prefix/lib.*/libnigh-openmp.so" || fail "nigh run"
+printf '#include <sched.h>\n#include <omp.h>\nint main(void) {\n  int bound = 1;\n#pragma omp parallel num_threads(2) reduction(&& : bound)\n  {\n    cpu_set_t s;\n    sched_getaffinity(0, sizeof s, &s);\n    bound = CPU_COUNT(&s) == 1;\n  }\n  return !bound;\n}\n' >"$tmp/omp.c"
+gcc -D_GNU_SOURCE -fopenmp "$tmp/omp.c" -o "$tmp/omp"
+"$nigh" run --teams 2,scatter -- "$tmp/omp" || fail "threads are not bound from an installed nigh"
+
+# A runtime that links the planner, by pkg-config and by CMake.
+cat >"$tmp/use.c" <<'C'
+#include <nigh/plan.h>
+#include <stdio.h>
+int main(void) {
+  char err[256];
+  nigh_planner* p = nigh_planner_new("4,scatter", 0, 0, "barcelona", err, sizeof err);
+  nigh_place place[4];
+  if (!p || nigh_planner_team(p, 0, 0, 0, 0, 4, place)) return 1;
+  printf("%d %d\n", place[0].pu, nigh_plan_abi());
+  nigh_planner_free(p);
+  return 0;
+}
+C
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name nigh.pc)")
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046
+gcc "$tmp/use.c" -o "$tmp/use" $(pkg-config --cflags --libs nigh)
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir nigh) "$tmp/use" >/dev/null || fail "a program linked by pkg-config"
+printf 'cmake_minimum_required(VERSION 3.20)\nproject(use C)\nfind_package(nigh REQUIRED)\nadd_executable(use use.c)\ntarget_link_libraries(use nigh::nigh)\nadd_executable(use2 use.c)\ntarget_link_libraries(use2 nigh::nigh nigh::omp)\n' >"$tmp/CMakeLists.txt"
+cmake -S "$tmp" -B "$tmp/b" -DCMAKE_PREFIX_PATH="$prefix" >"$tmp/log" 2>&1 && cmake --build "$tmp/b" >>"$tmp/log" 2>&1 ||
+  { cat "$tmp/log"; fail "find_package(nigh)"; }
+"$tmp/b/use" >/dev/null || fail "a program linked by CMake"
+echo "install: works from a moved prefix"
