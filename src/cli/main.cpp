@@ -1,8 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The `nigh` command: wiring only. Each subcommand lives in its own file of this room.
+// The `nigh` command: wiring only. Each subcommand lives in its own file of this room. What was printed must
+// have arrived, or the status says so: a full disk is no success.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/commands.hpp"
 
@@ -13,6 +16,30 @@ int report_failure(const char* command, const std::string& message) {
   return 1;
 }
 
+namespace {
+
+// One sentence: what is wrong with the command line, and where to look.
+int refuse_words(const CLI::App& app, const CLI::ParseError& error, const char* first) {
+  std::string commands, command;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    commands += (commands.empty() ? "" : ", ") + sub->get_name();
+    if (first != nullptr && sub->get_name() == first) command = ' ' + sub->get_name();
+  }
+  std::string what = error.what();
+  if (command.empty() && first == nullptr) what = "say what to do: " + commands;
+  if (command.empty() && first != nullptr && first[0] != '-')
+    what = "there is no command '" + std::string(first) + "'; there are " + commands;
+  std::fprintf(stderr, "nigh%s: %s (see nigh%s --help)\n", command.c_str(), what.c_str(), command.c_str());
+  return 2;
+}
+
+int flushed(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::fprintf(stderr, "nigh: the output could not be written: %s\n", std::strerror(errno));
+  return status != 0 ? status : 1;
+}
+
+}  // namespace
 }  // namespace nigh::cli
 
 int main(int argc, char** argv) {
@@ -30,10 +57,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    return nigh::cli::flushed(app.exit(request));
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return 2;
+    return nigh::cli::refuse_words(app, error, argc > 1 ? argv[1] : nullptr);
   }
-  return status;
+  return nigh::cli::flushed(status);
 }
