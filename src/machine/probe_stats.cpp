@@ -63,9 +63,11 @@ Sizes fit_sizes(std::uint64_t llc, int threads, std::uint64_t available) {
 std::vector<WorkingSet> working_sets(const std::vector<std::pair<std::string, std::uint64_t>>& caches,
                                      std::uint64_t largest, int steps_per_octave) {
   std::vector<WorkingSet> sets;
-  const double factor = std::exp2(1.0 / steps_per_octave);
-  for (double size = 4096; size < static_cast<double>(largest) * 0.99; size *= factor)
+  for (int step = 0;; ++step) {
+    const double size = 4096 * std::exp2(static_cast<double>(step) / steps_per_octave);
+    if (size >= static_cast<double>(largest) * 0.99) break;
     sets.push_back({static_cast<std::uint64_t>(size) / 1024 * 1024, ""});
+  }
   for (const auto& [level, bytes] : caches)
     if (bytes / 2 >= 4096 && bytes / 2 < largest) sets.push_back({bytes / 2 / 1024 * 1024, level});
   std::uint64_t biggest_cache = 0;
