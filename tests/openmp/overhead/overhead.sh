@@ -39,4 +39,8 @@ measure() {
   judge "$1" "$offs" "$ons"
 }
 
-measure 1 && measure 2
+# 35 ns can't be told apart on a machine that others keep busy: then a failure says nothing.
+measure 1 && measure 2 && exit
+busy=$(awk -v n="$(nproc)" '$1 > n + 0.5 { print $1 }' /proc/loadavg)
+[ -z "$busy" ] || { echo "SKIP: the machine is busy (load $busy), so these figures mean nothing"; exit 77; }
+exit 1

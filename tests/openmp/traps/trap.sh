@@ -65,8 +65,18 @@ case $name in
   loops) with_and_without "$p-loops" ;;
   oldabi) pair oldabi "$bin/gcc-oldabi" ;;
   birth)
+    # A thread born on its place need not bind itself. (Times would tell, too, but not on a busy machine.)
+    command -v strace >/dev/null || skip "strace is not installed"
     spec=1,scatter,2,subcompact
-    pair birth "$bin/gcc-birth"
+    for off in none birth; do
+      strace -f -o "$tmp/trace" -e trace=sched_setaffinity env LD_PRELOAD="$preload" OMP_NESTING_TEAM_SIZE="$spec" \
+        NIGH_CURES_OFF=${off#none} "$bin/gcc-birth" >"$tmp/out" 2>"$tmp/err" || fail "wrong with nigh, cure off: $off"
+      selves=$(grep -c 'sched_setaffinity(0,' "$tmp/trace")
+      case $off in
+        none) [ "$selves" -le 3 ] || fail "$selves threads had to bind themselves" ;;
+        birth) [ "$selves" -ge 31 ] || fail "only $selves threads bound themselves, the trap proves nothing" ;;
+      esac
+    done
     # the team of one around it counts as a level
     run NIGH_EXPLAIN=text "$bin/gcc-birth" || fail "wrong under NIGH_EXPLAIN"
     says 'regions  *1 outer, 31 inner'
