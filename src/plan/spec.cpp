@@ -130,7 +130,7 @@ Result<TeamSpec> TeamSpec::parse(std::string_view text) {
   if (reader.tokens.size() == 1 && reader.tokens[0].empty())
     return fail(Errc::invalid,
                 "the team spec is empty; expected size,strategy pairs, as in 4,scatter,2,subcompact");
-  if (reader.tokens.size() > 2 * max_levels)
+  if (reader.tokens.size() > std::size_t{2} * max_levels)
     return fail(Errc::invalid, "the team spec " + quoted(text) + " has " +
                                    std::to_string((reader.tokens.size() + 1) / 2) + " levels; at most " +
                                    std::to_string(max_levels) + " are planned");

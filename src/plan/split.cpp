@@ -37,6 +37,7 @@ std::vector<int> fill(const Domain& domain, const std::vector<Share>& leaves, in
     pus += domain.ranks(share.front()).ranks;
     layers = std::max(layers, domain.ranks(share.front()).ranks);
   }
+  NIGH_CHECK(pus > 0);  // a domain has leaves, and each of its leaves a PU
   std::int64_t rounds = threads / pus, left = threads % pus;
   std::vector<int> counts;
   for (const auto& share : leaves)

@@ -59,7 +59,11 @@ Result<std::string> read_file(const std::string& path) {
   if (file == nullptr) return io_error("can't open " + path, errno);
   std::string text;
   char buffer[65536];
-  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  std::size_t got = sizeof buffer;
+  while (got == sizeof buffer) {  // less: the end, or an error
+    got = std::fread(buffer, 1, sizeof buffer, file);
+    text.append(buffer, got);
+  }
   int error = std::ferror(file) != 0 ? errno : 0;
   std::fclose(file);
   if (error != 0) return io_error("can't read " + path, error);
