@@ -8,7 +8,7 @@
 # A process's cores are near or far for its whole life on some virtual machines, which doubles either figure: so the turns
 # go on, twelve at least and ROUNDS at most, until both sides have had their chance.
 #
-# A process's memory layout matters as well: under libomp a team of one costs 31 or 64 ns more, depending on nothing but the
+# Memory layout matters as well: under any OMPT tool a team of one of libomp costs 31 or 62 ns more, depending on nothing but the
 # length of the environment and of the program's path. So each round runs with another length, both sides with the same.
 set -u
 program=$1 lib=$2 rounds=${3:-40}
