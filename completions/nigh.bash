@@ -45,7 +45,7 @@ _nigh() {
     run) options="--teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead" ;;
-    report) options="--out --bench --peers --account --machine --no-run --summary" ;;
+    report) options="--out --bench --peers --account --machine --no-run --summary --json" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
 }

@@ -5,6 +5,7 @@
 // account) and writes the page.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -24,7 +25,7 @@ namespace {
 struct Options {
   std::string out = "build/report.html", peers, account, machine;
   std::vector<std::string> benches;
-  bool no_run = false, summary = false;
+  bool no_run = false, summary = false, json = false;
 };
 
 // Cases of the slides on machines of the slides, and one that is larger.
@@ -106,6 +107,28 @@ Result<ReportParts> gather(const Options& options) {
   return parts;
 }
 
+// What the page holds, for programs; the figures themselves are in the files of nigh bench --save.
+void print_contents(const std::string& page, const ReportParts& parts) {
+  nlohmann::ordered_json benches = nlohmann::ordered_json::array();
+  for (const BenchFile& file : parts.benches) {
+    auto right = std::count_if(file.records.begin(), file.records.end(),
+                               [](const BenchRecord& r) { return r.verified; });
+    benches.push_back({{"bench", file.records.empty() ? "" : file.records.front().bench},
+                       {"records", file.records.size()},
+                       {"verified", right},
+                       {"absent", file.absent.size()}});
+  }
+  nlohmann::ordered_json document = {{"format", "nigh-report"},
+                                     {"version", 1},
+                                     {"page", page},
+                                     {"machine", parts.machine.name},
+                                     {"plans", parts.plans_here.size() + parts.plans_elsewhere.size()},
+                                     {"benches", benches},
+                                     {"peers", parts.peers.has_value()},
+                                     {"account", !parts.account.empty()}};
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 int report(const Options& options) {
   auto parts = gather(options);
   if (!parts) return report_failure("report", parts.error().message);
@@ -114,6 +137,10 @@ int report(const Options& options) {
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   if (auto written = sys::write_file(options.out, report_page(*parts)); !written)
     return report_failure("report", written.error().message);
+  if (options.json) {
+    print_contents(options.out, *parts);
+    return 0;
+  }
   if (options.summary) fmt::print("{}", report_summary(*parts));
   fmt::print("{}\n", options.out);
   return 0;
@@ -131,7 +158,8 @@ void add_report(CLI::App& app, int& status) {
   command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
   command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
   command->add_flag("--no-run", options->no_run, "Without --bench: do not run the short benchmarks");
-  command->add_flag("--summary", options->summary, "Also print a summary");
+  auto* summary = command->add_flag("--summary", options->summary, "Also print a summary");
+  command->add_flag("--json", options->json, "Print what the page holds as JSON")->excludes(summary);
   command->callback([options, &status] { status = report(*options); });
 }
 
