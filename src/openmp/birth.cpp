@@ -10,6 +10,7 @@
 // pool lacks for an outermost one. If the guess is wrong, entering the region puts the thread right, as ever.
 #include "openmp/birth.hpp"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "openmp/account.hpp"
@@ -61,7 +62,9 @@ static bool copy_attributes(const pthread_attr_t* from, pthread_attr_t* to) {
   int detached = 0;
   size_t stack = 0, guard = 0;
   void* base = nullptr;
-  const bool own_stack = !pthread_attr_getstack(from, &base, &stack) && base != nullptr;
+  // glibc answers with the end of the stack less its size: without a stack of its own, null less the size.
+  const bool own_stack =
+      !pthread_attr_getstack(from, &base, &stack) && reinterpret_cast<uintptr_t>(base) + stack != 0;
   return !own_stack && !pthread_attr_getdetachstate(from, &detached) &&
          !pthread_attr_setdetachstate(to, detached) && !pthread_attr_getstacksize(from, &stack) &&
          (stack == 0 || !pthread_attr_setstacksize(to, stack)) && !pthread_attr_getguardsize(from, &guard) &&
