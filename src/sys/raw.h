@@ -28,6 +28,30 @@ static inline long nigh_raw_syscall3(long number, long a, long b, long c) {
 #endif
 }
 
+static inline long nigh_raw_syscall6(long number, long a, long b, long c, long d, long e, long f) {
+#if defined(__x86_64__)
+  long ret;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "=a"(ret)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return ret;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  register long x3 __asm__("x3") = d;
+  register long x4 __asm__("x4") = e;
+  register long x5 __asm__("x5") = f;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+#endif
+}
+
 /* The affinity mask of thread tid (0: the caller); returns the number of bytes the kernel wrote. */
 static inline long nigh_raw_getaffinity(int tid, unsigned long* words, size_t bytes) {
   return nigh_raw_syscall3(SYS_sched_getaffinity, tid, (long)bytes, (long)words);

@@ -1,0 +1,153 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives in place on the peers' memory (seed 003, pp. 10-12): small operands travel in the members'
+// cells, large ones are read, and results written, where they lie; what is private to a rank is staged by
+// that rank alone, so no agreement is ever needed. Each call is a small state machine: run() drives it to its
+// end, start() and advance() let it proceed between other work, so blocking and non-blocking forms are one
+// implementation and may be mixed in any order that all members share. A dead member ends a call with
+// Outcome::peer_dead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "message/wait.hpp"
+#include "plan/levels.hpp"
+#include "space/space.hpp"
+
+namespace nigh::message {
+
+enum class Outcome { ok, pending, peer_dead, no_memory };
+
+enum class Kind : std::uint32_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  scan,
+  exscan
+};
+
+// out[o][i] = in[0][i] op in[1][i] op ... for elements i of [first, last), in this order, for every o: an
+// output may be the same memory as an input. `user` is Combine::user.
+using CombineKernel = void (*)(void* const* out, int outs, const void* const* in, int ins, std::size_t first,
+                               std::size_t last, void* user);
+struct Combine {
+  CombineKernel kernel = nullptr;
+  std::size_t element_bytes = 0;
+  void* user = nullptr;
+  bool floating_sum =
+      false;  // a sum or product of floats: the reproducible mode puts its operands in a fixed order
+};
+
+enum class Op : std::uint32_t {
+  sum,
+  prod,
+  min,
+  max,
+  land,
+  lor,
+  lxor,
+  band,
+  bor,
+  bxor,
+  minloc,
+  maxloc,
+  count
+};
+enum class Element : std::uint32_t {
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f32,
+  f64,
+  f80,
+  c32,
+  c64,
+  c80,  // c32: complex of two f32
+  f32_int,
+  f64_int,
+  i64_int,
+  i32_int,
+  i16_int,
+  f80_int,  // pairs, for minloc and maxloc (MPI's layouts)
+  f32_f32,
+  f64_f64,
+  i32_i32,  // Fortran's pairs (2REAL, 2DOUBLE PRECISION, 2INTEGER)
+  boolean,
+  count
+};
+// nullptr when the operation is not defined on that element (MPI 4.0, 6.9.2).
+const Combine* find_combine(Op op, Element element);
+
+// One call, the same kind, root and sizes on all members, as MPI's function of that name. Sizes are bytes;
+// `bytes` is that of one rank's block. Null arrays: every block has `bytes`, in rank order without gaps; else
+// offsets and counts in bytes for each member (the v-forms, reduce_scatter's counts). send == in_place: as
+// MPI_IN_PLACE.
+struct Call {
+  Kind kind = Kind::barrier;
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t bytes = 0;
+  int root = 0;
+  const Combine* combine = nullptr;  // must live until the call has ended
+  const std::size_t *send_bytes = nullptr, *send_offsets = nullptr;
+  const std::size_t *receive_bytes = nullptr, *receive_offsets = nullptr;
+};
+inline const void* const in_place = reinterpret_cast<const void*>(-1);
+
+// What the members of a group show each other; in memory of the space.
+struct Cells;
+
+class Group {
+ public:
+  // Each member makes its cells, all tell each other where they are (by whatever means they have), then each
+  // makes the group. `space_ranks[m]`: the rank in the space of member m. `levels`: who is near whom; may be
+  // flat.
+  static Cells* make_cells(space::Space& space, int members);
+  Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*> cells,
+        std::vector<int> space_ranks, plan::Levels levels);
+  ~Group();  // local; waits for nobody, cells are released when no peer can still read them
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  [[nodiscard]] int member() const;
+  [[nodiscard]] int size() const;
+  // Same bits whatever the placement, and whichever member holds which operand.
+  void set_reproducible(bool on);
+
+  Outcome run(const Call& call);
+
+  // Non-blocking. The arrays of the call must live until it has ended. nullptr: no memory.
+  class Pending;
+  Pending* start(const Call& call);
+  // ok: ended, and the handle is gone. Drives the older calls of this group as well.
+  Outcome advance(Pending* pending);
+  // Drives all calls of the group; true when something moved.
+  bool progress();
+
+  struct Counts {
+    std::uint64_t calls = 0, in_place = 0, staged = 0, bytes = 0;
+  };
+  [[nodiscard]] const Counts& counts() const;
+  [[nodiscard]] bool validate() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nigh::message
