@@ -1,0 +1,96 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What we know of a communicator. States are made by the hooks on the functions that make communicators
+// (comm_make.cpp) and found again by comm_state(), a look into a small direct-mapped cache. A communicator
+// that we have not seen made (MPI_Comm_idup, spawn, connect, sessions) has none: nullptr, and its calls are
+// the library's. A state's memory is recycled but never given back, so that a stale look at it reads a handle
+// that doesn't match.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "message/collective.hpp"
+#include "mpi/process.hpp"
+
+namespace nigh::mpi {
+
+// Handles are pointers in Open MPI and ints in MPICH.
+inline std::uintptr_t handle_bits(int handle) { return static_cast<unsigned>(handle); }
+inline std::uintptr_t handle_bits(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+
+// A communicator over several nodes whose members all have us (NIGH_MPI_HIERARCHY): CommState::group holds
+// the members on this node, in the order of their ranks; one leader a node talks to the others through the
+// library.
+struct Hierarchy {
+  MPI_Comm leaders =
+      MPI_COMM_NULL;  // the first member of each node, in the order of the nodes; null on all others
+  int nodes = 0;
+  int node = 0;               // mine
+  std::vector<int> node_of;   // member -> node, numbered by their first members
+  std::vector<int> local_of;  // member -> its place among the members of its node
+  std::vector<int> members;   // the members on this node, ascending
+  bool ordered = false;       // each node's members are consecutive ranks
+};
+
+struct CommState {
+  std::atomic<std::uintptr_t> handle = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::uint64_t context = 0;  // the same on all members, and of no other communicator of the job
+  bool inter = false;
+  int rank = 0, size = 0;  // of the local group
+  int peers = 0;           // those that ranks name in point-to-point: size, or the remote group's
+  std::vector<int> world;  // peer -> rank in MPI_COMM_WORLD, or -1
+  std::vector<int> space;  // peer -> rank in the space when point-to-point with it may be ours, else -1
+  message::Group* group =
+      nullptr;                     // collectives in place; nullptr: the library's. Same answer on all members
+  Hierarchy* hierarchy = nullptr;  // then `group` is this node's part only (nullptr: alone on its node)
+  Fate why = Fate::distant;        // without a group: what to count
+  std::uint64_t made = 0;          // communicators made from this one: part of their contexts
+  // For the files of collectives and of point-to-point: theirs, freed by their comm hooks (below).
+  void* coll = nullptr;
+  void* p2p = nullptr;
+};
+
+// Told of every state that was made (all else of it is filled) and will be freed.
+class CommHooks {
+ public:
+  CommHooks(void (*made)(CommState&), void (*freed)(CommState&));
+  CommHooks(const CommHooks&) = delete;
+  CommHooks& operator=(const CommHooks&) = delete;
+
+ private:
+  friend void tell_made(CommState& state);
+  friend void tell_freed(CommState& state);
+  void (*made_)(CommState&);
+  void (*freed_)(CommState&);
+  CommHooks* next_;
+};
+void tell_made(CommState& state);
+void tell_freed(CommState& state);
+
+inline constexpr std::size_t comm_cache_size = 64;
+extern std::atomic<CommState*> g_comm_cache[comm_cache_size];  // never nullptr
+
+inline std::size_t comm_cache_index(std::uintptr_t bits) { return (bits * 0x9e3779b97f4a7c15u) >> 58; }
+
+CommState* comm_state_slow(MPI_Comm comm);
+
+// nullptr: the call is the library's.
+inline CommState* comm_state(MPI_Comm comm) {
+  const auto bits = handle_bits(comm);
+  CommState* state = g_comm_cache[comm_cache_index(bits)].load(std::memory_order_acquire);
+  if (state->handle.load(std::memory_order_relaxed) == bits) [[likely]]
+    return state;
+  return comm_state_slow(comm);
+}
+
+// Calls the communicator's error handler as the library would; returns the code to return if that comes back.
+int raise(MPI_Comm comm, int code);
+// What to raise for an outcome that is an error: a dead peer, no memory.
+int raise(MPI_Comm comm, message::Outcome outcome);
+
+}  // namespace nigh::mpi

@@ -1,0 +1,122 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One MPI process as the interposer sees it: its space, who of MPI_COMM_WORLD is reachable in it, what is
+// switched on, and the counters behind --explain. Set up when the library's MPI_Init has returned and taken
+// down before its MPI_Finalize; in between everything here but the counters is constant, so that any thread
+// may read it. Who has us is learned from the space alone, never by an MPI call: a rank without us would not
+// answer.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "message/offer.hpp"
+#include "message/wait.hpp"
+#include "mpi/library.hpp"
+#include "plan/levels.hpp"
+#include "space/process_space.hpp"
+
+namespace nigh::mpi {
+
+// Why a call was left to the library. `covered` is the one that was not.
+enum class Fate : int {
+  covered,
+  small,      // below the threshold, the library is as fast
+  unshared,   // a buffer that peers can't see, and staging it does not pay
+  distant,    // a member or the peer is not reachable: another node, without us
+  foreign,    // a communicator that we have not seen made
+  inter,      // an inter-communicator
+  type,       // a datatype that we don't handle
+  operation,  // a user's operation, or one that is not defined on this type
+  memory,     // no memory of the space left
+  other,
+  count
+};
+inline constexpr int fate_count = static_cast<int>(Fate::count);
+
+struct Counters {
+  std::uint64_t calls[function_count][fate_count];
+  std::uint64_t bytes[function_count];  // of covered calls
+};
+
+// What a rank shows its peers at Root::mpi, made before join().
+struct Page {
+  static constexpr std::uint32_t magic_word = 0x6d70692e;
+  std::uint32_t magic = magic_word;
+  std::uint32_t functions = function_count;
+  std::int32_t world_rank = -1, world_size = 0;
+  std::uint32_t parts = 0;       // bit per Part that is switched on
+  std::int32_t cpu_words = 0;    // affinity of the process
+  std::uint64_t cpus[128] = {};  // 8192 CPUs
+  plan::Seat seat;
+  std::int32_t fake_node = 0;
+  Counters counters = {};
+  char text[8192] = {};                  // what the space says for --explain, written at the end
+  std::atomic<std::uint32_t> ended = 0;  // the counters are complete
+};
+
+struct Process {
+  space::ProcessSpace* space = nullptr;
+  message::Waiter* waiter = nullptr;  // its progress function keeps the library going
+  message::Offers* offers = nullptr;
+  Page* page = nullptr;  // ours
+
+  int world_rank = 0, world_size = 1;
+  std::vector<int> space_of_world;  // world rank -> rank of the space, or -1
+  std::vector<plan::Seat> seats;    // by rank of the space
+  int thread_level = MPI_THREAD_SINGLE;
+  bool multiple = false;   // several threads may be in MPI at once
+  bool started = false;    // between our set-up and our take-down
+  bool hierarchy = false;  // NIGH_MPI_HIERARCHY: all ranks of the job promise to have us
+
+  // Whether the functions of a part are ours (all of its members agree where that matters, see reaches()).
+  bool parts[static_cast<int>(Part::count)] = {};
+  [[nodiscard]] bool on(Part part) const { return parts[static_cast<int>(part)]; }
+
+  // By rank of the space: bit per Part that this peer has on too; 0 for one that is not reachable.
+  std::vector<std::uint32_t> peer_parts;
+  [[nodiscard]] bool reaches(int space_rank, Part part) const {
+    return space_rank >= 0 &&
+           (peer_parts[static_cast<std::size_t>(space_rank)] >> static_cast<int>(part) & 1u) != 0;
+  }
+};
+
+extern Process g_process;
+inline Process& process() { return g_process; }
+
+// One more call of `function` that ended so. A few cycles; exact unless MPI_THREAD_MULTIPLE threads race.
+inline void count(Function function, Fate fate) {
+  auto& calls = g_process.page->counters.calls[static_cast<int>(function)][static_cast<int>(fate)];
+  std::atomic_ref<std::uint64_t>(calls).store(calls + 1, std::memory_order_relaxed);
+}
+inline void count_bytes(Function function, std::uint64_t bytes) {
+  auto& sum = g_process.page->counters.bytes[static_cast<int>(function)];
+  std::atomic_ref<std::uint64_t>(sum).store(sum + bytes, std::memory_order_relaxed);
+}
+
+// Called once set up and before take-down; the other files of a half register what they need at load time:
+//     static const mpi::Hooks hooks(start, stop);
+// start() runs with process() filled; stop() before the library's MPI_Finalize, everything else of us still
+// works.
+class Hooks {
+ public:
+  Hooks(void (*start)(), void (*stop)());
+  Hooks(const Hooks&) = delete;
+  Hooks& operator=(const Hooks&) = delete;
+
+ private:
+  friend void run_start_hooks();
+  friend void run_stop_hooks();
+  void (*start_)();
+  void (*stop_)();
+  Hooks* next_;
+};
+void run_start_hooks();
+void run_stop_hooks();
+
+// One line on stderr, "nigh: ...", the first time that this sentence is said.
+void say(const char* sentence);
+
+}  // namespace nigh::mpi
