@@ -22,10 +22,18 @@ struct Job {
       {};        // the same in all ranks of the job, and in no other: ranks with another key are refused
   int rank = 0;  // among the ranks of the job on this node
   int size = 1;
+  // Every rank of the job that has us is known to have called prepare() before this call of join(): then who
+  // does not listen is without us, and is not waited for.
+  bool all_prepared = false;
 };
 
 class ProcessSpace : public Space {
  public:
+  // Makes this process the one that peers find as this rank; cheap. An MPI library's MPI_Init is the place:
+  // before the library's own initialisation, which ends in no rank before it has begun in all, so that join()
+  // after it may set all_prepared. join() does it where nobody did. (Not at start: a rank is often started by
+  // a script, which has us too, and only the program that the script starts may claim the rank.)
+  virtual bool prepare(const Job& job) = 0;
   // Maps every peer that has us, over private sockets, memfds passed by SCM_RIGHTS. Returns when each of the
   // other ranks has been mapped, refused, found to be without us (nobody listens) or dead, or after
   // `timeout_ms`. Collective among the ranks that have us, once per process. False: stands aside, why() says

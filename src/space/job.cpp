@@ -1,0 +1,242 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See job.hpp. Part of the loaded code: no allocation, no C++ library.
+#include "space/job.hpp"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "sys/pidfd.hpp"
+#include "sys/socket.hpp"
+
+namespace nigh::space {
+
+namespace {
+
+// A whole number of the environment; -1: not there, or not one.
+int number(Lookup lookup, void* context, const char* name) {
+  const char* text = lookup(name, context);
+  if (text == nullptr || *text == '\0') return -1;
+  char* end = nullptr;
+  long value = std::strtol(text, &end, 10);
+  return *end == '\0' && value >= 0 && value <= 1'000'000 ? static_cast<int>(value) : -1;
+}
+
+int slurm_local_size(Lookup lookup, void* context) {
+  for (const char* list : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+    const char* text = lookup(list, context);
+    int node = number(lookup, context, "SLURM_NODEID");
+    if (text != nullptr && node >= 0)
+      if (int size = slurm_entry(text, node); size > 0) return size;
+  }
+  return number(lookup, context, "SLURM_NTASKS_PER_NODE");
+}
+
+struct Launcher {
+  const char* rank;
+  const char* size;
+};
+// Open MPI 4 and 5; MPICH's hydra and those that follow it; PALS; ours. Launchers nest, and the innermost
+// must be believed: `mpirun` may run under srun, or in a rank of `nigh run -n`, which for that reason takes
+// the others' variables away from its ranks.
+constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                                  {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+                                  {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
+                                  {"NIGH_RANK", "NIGH_SIZE"}};
+constexpr const Launcher& ours = launchers[3];
+
+bool is_seat(const Job& job) { return job.size >= 1 && job.rank >= 0 && job.rank < job.size; }
+
+bool seat_by(const Launcher& launcher, Lookup lookup, void* context, Job& job) {
+  job.rank = number(lookup, context, launcher.rank);
+  job.size = number(lookup, context, launcher.size);
+  return is_seat(job);
+}
+
+// The launcher that started this process; nullptr: none of the list.
+const Launcher* launcher_of(Lookup lookup, void* context) {
+  Job job;
+  for (const Launcher& one : launchers)
+    if (seat_by(one, lookup, context, job)) return &one;
+  return nullptr;
+}
+
+std::uint64_t rotate(std::uint64_t x, int by) { return x << by | x >> (64 - by); }
+
+struct Sip {
+  std::uint64_t v0, v1, v2, v3;
+  void rounds(int count) {
+    for (int i = 0; i < count; ++i) {
+      v0 += v1, v1 = rotate(v1, 13) ^ v0, v0 = rotate(v0, 32);
+      v2 += v3, v3 = rotate(v3, 16) ^ v2;
+      v0 += v3, v3 = rotate(v3, 21) ^ v0;
+      v2 += v1, v1 = rotate(v1, 17) ^ v2, v2 = rotate(v2, 32);
+    }
+  }
+};
+
+// What is hashed into a key, gathered as text.
+struct Words {
+  char text[1024];
+  std::size_t length = 0;
+  void add(const char* word) {
+    std::size_t bytes = std::strlen(word) + 1;
+    if (bytes > sizeof text - length) bytes = sizeof text - length;
+    std::memcpy(text + length, word, bytes);
+    length += bytes;
+  }
+  void add(std::uint64_t value) {
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(value));
+    add(digits);
+  }
+};
+
+bool add_process(Words& words, int pid) {
+  sys::ProcessFacts facts;
+  if (pid <= 0 || !sys::process_facts(pid, facts)) return false;
+  words.add(static_cast<std::uint64_t>(pid));
+  words.add(facts.start);
+  return true;
+}
+
+const char* add_pmix(Lookup lookup, void* context, Words& words) {
+  const char* name = lookup("PMIX_NAMESPACE", context);
+  if (name == nullptr) return nullptr;
+  words.add(name);
+  // Namespaces may come again; the address of the server that serves this one does not while it lives.
+  for (const char* uri : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI2"})
+    if (const char* value = lookup(uri, context)) {
+      words.add(value);
+      break;
+    }
+  return "pmix";
+}
+
+const char* add_slurm(Lookup lookup, void* context, Words& words) {
+  const char* job = lookup("SLURM_JOB_ID", context);
+  const char* step = lookup("SLURM_STEP_ID", context);
+  if (job == nullptr || step == nullptr || lookup("SLURM_LOCALID", context) == nullptr) return nullptr;
+  words.add(job);
+  words.add(step);
+  return "slurm";
+}
+
+const char* add_manager(Lookup lookup, void* context, Words& words) {
+  ucred peer{};
+  int fd = number(lookup, context, "PMI_FD");
+  if (fd < 0 || !sys::peer_credentials(fd, peer) || !add_process(words, peer.pid)) return nullptr;
+  return "pmi";
+}
+
+}  // namespace
+
+const char* const foreign_seat_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                              "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                              "MPI_LOCALRANKID",
+                                              "MPI_LOCALNRANKS",
+                                              "PALS_LOCAL_RANKID",
+                                              "PALS_LOCAL_SIZE",
+                                              "SLURM_LOCALID",
+                                              nullptr};
+
+int slurm_entry(const char* list, int index) {
+  for (const char* at = list; *at != '\0';) {
+    char* end = nullptr;
+    long value = std::strtol(at, &end, 10), repeat = 1;
+    if (end == at || value <= 0 || value > 1'000'000) return 0;
+    if (end[0] == '(' && end[1] == 'x') {
+      repeat = std::strtol(end + 2, &end, 10);
+      if (*end != ')' || repeat <= 0) return 0;
+      ++end;
+    }
+    if (index < repeat) return static_cast<int>(value);
+    index -= static_cast<int>(repeat);
+    if (*end != ',') return 0;
+    at = end + 1;
+  }
+  return 0;
+}
+
+bool find_seat(Lookup lookup, void* context, Job& job) {
+  Job found;
+  if (const Launcher* launcher = launcher_of(lookup, context)) {
+    seat_by(*launcher, lookup, context, found);
+  } else {
+    found.rank = number(lookup, context, "SLURM_LOCALID");
+    found.size = slurm_local_size(lookup, context);
+  }
+  if (!is_seat(found)) return false;
+  job.rank = found.rank;
+  job.size = found.size;
+  return true;
+}
+
+bool parse_key(const char* text, unsigned char (&key)[16]) {
+  if (std::strlen(text) != 2 * sizeof key) return false;
+  for (std::size_t i = 0; i < sizeof key; ++i) {
+    unsigned value = 0;
+    for (std::size_t k = 2 * i; k < 2 * i + 2; ++k) {
+      char c = text[k];
+      if (c >= '0' && c <= '9')
+        value = value * 16 + static_cast<unsigned>(c - '0');
+      else if (c >= 'a' && c <= 'f')
+        value = value * 16 + static_cast<unsigned>(c - 'a' + 10);
+      else
+        return false;
+    }
+    key[i] = static_cast<unsigned char>(value);
+  }
+  return true;
+}
+
+bool find_key(Lookup lookup, void* context, Job& job, const char** source) {
+  *source = "nigh";
+  const char* secret = launcher_of(lookup, context) == &ours ? lookup("NIGH_JOB", context) : nullptr;
+  if (secret != nullptr) return parse_key(secret, job.key);
+  Words words;
+  words.add(static_cast<std::uint64_t>(getuid()));
+  *source = add_pmix(lookup, context, words);
+  if (*source == nullptr) *source = add_slurm(lookup, context, words);
+  if (*source == nullptr) *source = add_manager(lookup, context, words);
+  if (*source == nullptr) *source = add_process(words, getppid()) ? "parent" : nullptr;
+  if (*source == nullptr) return false;
+  constexpr unsigned char fixed[16] = {'n', 'i', 'g', 'h', ' ', 'j', 'o', 'b'};
+  keyed_hash(fixed, words.text, words.length, job.key);
+  return true;
+}
+
+const char* lookup_environ(const char* name, void*) { return std::getenv(name); }
+
+void keyed_hash(const unsigned char (&key)[16], const void* data, std::size_t bytes,
+                unsigned char (&out)[16]) {
+  std::uint64_t k0 = 0, k1 = 0;
+  std::memcpy(&k0, key, 8);
+  std::memcpy(&k1, key + 8, 8);
+  Sip sip = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee, k0 ^ 0x6c7967656e657261,
+             k1 ^ 0x7465646279746573};
+  const auto* at = static_cast<const unsigned char*>(data);
+  for (std::size_t left = bytes;; left -= 8, at += 8) {
+    std::uint64_t word = left < 8 ? std::uint64_t{bytes & 0xff} << 56 : 0;
+    std::memcpy(&word, at, left < 8 ? left : 8);  // little-endian, as every machine that we are built for
+    sip.v3 ^= word;
+    sip.rounds(2);
+    sip.v0 ^= word;
+    if (left < 8) break;
+  }
+  sip.v2 ^= 0xee;
+  sip.rounds(4);
+  std::uint64_t first = sip.v0 ^ sip.v1 ^ sip.v2 ^ sip.v3;
+  sip.v1 ^= 0xdd;
+  sip.rounds(4);
+  std::uint64_t second = sip.v0 ^ sip.v1 ^ sip.v2 ^ sip.v3;
+  std::memcpy(out, &first, 8);
+  std::memcpy(out + 8, &second, 8);
+}
+
+}  // namespace nigh::space
