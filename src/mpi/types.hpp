@@ -1,0 +1,84 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI datatypes as memory: how many bytes of message one element has and where they lie. A type is walked once
+// (types_flatten.cpp), the result is kept by an attribute of the type and found again through a small direct-mapped
+// cache; the attribute's delete callback tells that the handle is gone, while messages under way still hold what they
+// need. The first question about any message, "is it surely small?", costs one load and two compares.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "message/layout.hpp"
+#include "mpi/library.hpp"
+
+namespace nigh::mpi {
+
+inline std::uintptr_t handle_bits_of(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+inline std::uintptr_t handle_bits_of(int handle) { return static_cast<unsigned>(handle); }
+
+// Messages of exactly this length are descriptors (p2p_wire.hpp says why this one).
+inline constexpr std::size_t wire_bytes = 176;
+
+struct TypeInfo {
+  std::atomic<std::uintptr_t> handle = 0;
+  std::size_t size = 0;        // bytes of message in one element
+  std::ptrdiff_t extent = 0;   // from one element to the next
+  std::ptrdiff_t lower = 0;    // the first byte that an element touches, and the one after the last
+  std::ptrdiff_t upper = 0;
+  bool contiguous = false;     // any number of elements is one piece, from `lower` on
+  bool opaque = false;         // too many blocks, or built in a way we don't know: only the library can walk it
+  bool named = false;
+  message::Layout layout;      // unless opaque; the blocks are in memory of the space
+  bool shared_layout = false;  // ... so that peers can read them; else they are ours alone
+  MPI_Datatype type = MPI_DATATYPE_NULL;  // opaque: a duplicate of our own that outlives the user's
+  std::atomic<int> users = 0;  // the attribute, and messages under way
+  TypeInfo* next = nullptr;
+};
+
+// nullptr: not a valid type, or no memory.
+TypeInfo* type_info_slow(MPI_Datatype type);
+
+inline constexpr std::size_t type_cache_size = 64;
+extern std::atomic<std::uint64_t> g_type_low[type_cache_size];    // handle << 16 | elements that reach wire_bytes
+extern std::atomic<TypeInfo*> g_type_cache[type_cache_size];      // never nullptr
+
+inline std::size_t type_cache_index(std::uintptr_t bits) { return (bits * 0x9e3779b97f4a7c15u) >> 58; }
+
+// True: `count` elements have less than wire_bytes bytes. False: perhaps not.
+inline bool surely_small(MPI_Datatype type, MPI_Count count) {
+  const auto bits = handle_bits_of(type);
+  const std::uint64_t low = g_type_low[type_cache_index(bits)].load(std::memory_order_relaxed);
+  return low >> 16 == bits && static_cast<std::uint64_t>(count) < (low & 0xffff);
+}
+
+inline TypeInfo* type_info(MPI_Datatype type) {
+  const auto bits = handle_bits_of(type);
+  TypeInfo* info = g_type_cache[type_cache_index(bits)].load(std::memory_order_acquire);
+  return info->handle.load(std::memory_order_relaxed) == bits ? info : type_info_slow(type);
+}
+
+// Keeps it through the user's MPI_Type_free. Predefined ones live for ever.
+inline void hold(TypeInfo* info) {
+  if (!info->named) info->users.fetch_add(1, std::memory_order_relaxed);
+}
+void drop_slow(TypeInfo* info);
+inline void drop(TypeInfo* info) {
+  if (!info->named) drop_slow(info);
+}
+
+// The bytes that `count` elements at `buffer` touch.
+struct Range {
+  const char* first = nullptr;
+  std::size_t bytes = 0;
+};
+Range range_of(const TypeInfo& info, const void* buffer, MPI_Count count);
+
+// Between `count` elements and one piece of `bytes` bytes, all the message or its beginning, whatever the type; slow
+// for opaque ones. False: the library failed.
+bool unpack(const void* from, std::size_t bytes, void* buffer, MPI_Count count, TypeInfo& info);
+bool pack(void* to, std::size_t bytes, const void* buffer, MPI_Count count, TypeInfo& info);
+
+}  // namespace nigh::mpi
