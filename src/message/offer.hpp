@@ -8,14 +8,17 @@
 // the sender recycles it:
 //
 //     free -> offered -> claimed -> done -> free      the receiver came in time
-//                \-> staged --------^                 it did not: `source` is now our copy, the user's buffer
-//                is his
+//                \-> staged --------^                 it did not: the message is now our copy, the user's
+//                buffer
+//                                                     is his
 //
 // offered -> claimed | staged is one compare-and-swap, the only place where the two sides race; a receiver
-// that dies while it holds a claim leaves it to the sender to find out (Space::alive).
+// that dies while it holds a claim leaves it to the sender to find out (Space::alive). Both sides may copy
+// chunks of one message, the receiver from the front and the sender from the back, claimed by one counter;
+// see offer_map.hpp for who waits for whom then. All functions may be called by several threads of a rank,
+// each offer by one at a time.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,31 +37,41 @@ struct Envelope {
   std::uint64_t context = 0;  // the communicator
 };
 
-struct Offer;  // shared, in the sender's memory; see offer.cpp for its map
+struct Offer;  // shared, in the sender's memory; see offer_map.hpp
+struct Book;
 
 class Offers {
  public:
   Offers(space::Space& space, Waiter& waiter);
-  ~Offers();
+  ~Offers();  // what was staged stays for its receivers as long as this rank lives
+  Offers(const Offers&) = delete;
+  Offers& operator=(const Offers&) = delete;
+  [[nodiscard]] bool usable() const { return book_ != nullptr; }
 
   // --- the sender ---
   // Offers `bytes` bytes at `data`, which must be Space::global (a layout's blocks too). nullptr: no memory
   // left.
   Offer* open(const void* data, const Layout* layout, std::size_t bytes, const Envelope& envelope);
+  // The same for bytes that no peer can reach (stacks), or that are to be free at once: offers a copy, which
+  // is released() from the start.
+  Offer* open_copy(const void* data, const Layout* layout, std::size_t bytes, const Envelope& envelope);
   // A name for the offer that fits into a descriptor; valid until close.
   static std::uint64_t name_of(const Offer* offer);
   // True once the buffer may be used again: the receiver has all, or a copy was staged.
   static bool released(const Offer* offer);
+  // A receiver has claimed it: released() is not far.
+  static bool claimed(const Offer* offer);
   // Copies some chunks for a receiver that is at it; true when it did something.
   bool help(Offer* offer);
   // Leaves a private copy behind unless the receiver was faster; afterwards released() is true or soon will
   // be. False: no memory for the copy, the offer stands.
   bool stage(Offer* offer);
-  // Helps, waits about as long as a copy takes, then stages: bounded time whatever the receiver does.
+  // Helps, waits about as long as a copy takes, then stages: bounded time whatever the receiver does (a
+  // receiver that has claimed it and is stopped holds the sender up until it goes on or dies).
   void finish(Offer* offer);
   // Gives the offer back when it is done, else as soon as it is. Only after released().
   void close(Offer* offer);
-  // The message will never be received (it was cancelled): takes it back.
+  // The message will never be received (it was cancelled): takes it back, and closes it.
   void withdraw(Offer* offer);
 
   // --- the receiver ---
@@ -82,12 +95,37 @@ class Offers {
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] bool validate() const;  // every invariant of our own offers
+  [[nodiscard]] int open_offers() const;
+
+  // Measured thresholds (docs/decisions/0009); tests and benchmarks set their own, the same on both sides.
+  struct Tuning {
+    std::size_t halves_from = 256 * 1024;       // from here on the sender copies chunks as well
+    std::size_t chunk = 32 * 1024;              // what is claimed at a time
+    std::size_t kept_bytes = 32 * 1024 * 1024;  // memory for staged copies that is kept for the next
+  };
+  void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
  private:
-  struct Book;
+  friend class Lock;
+  class Lock;
+  Offer* take_free();
+  bool grow();
+  void recycle(Offer* offer);
+  void reclaim(int most);
+  void* take_buffer(std::size_t bytes);
+  void give_buffer(void* buffer, std::size_t bytes);
+  Offer* fill(Offer* offer, const void* data, const Layout* layout, std::size_t bytes,
+              const Envelope& envelope);
+  void publish(Offer* offer, std::uint64_t state);
+  void take_halves(Offer* offer, void* to, void* to_global, std::size_t bytes);
+  bool copy_out(Offer* offer, void* buffer);
+  static void count(std::uint64_t& counter, std::uint64_t by);
+
   space::Space& space_;
   Waiter& waiter_;
   Book* book_ = nullptr;
+  std::uint32_t book_index_ = 0;
+  Tuning tuning_;
   Counts counts_;
 };
 

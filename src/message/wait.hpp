@@ -8,26 +8,36 @@
 // rank that sits in our barrier may owe its peer a message.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <type_traits>
 
+#include "message/atomic.hpp"
 #include "space/space.hpp"
-#include "sys/futex.hpp"
 
 namespace nigh::message {
 
 // One per rank, in memory of the space. `asleep` is read without a fence by those who ring: a ring can be
 // missed in the width of a store buffer, which is why every sleep has a limit.
 struct alignas(64) Doorbell {
-  std::atomic<std::uint32_t> asleep = 0;
-  std::atomic<std::uint32_t> rings = 0;
+  atomic<std::uint32_t> asleep = 0;  // how many threads of the rank sleep
+  atomic<std::uint32_t> rings = 0;
+};
+
+// What a rank shows its peers of this room (Root::message); it stays as long as the rank lives. Several
+// libraries of one process (our own API, an MPI half) share it, each with parts of its own.
+struct Front {
+  static constexpr int offer_books = 4, channel_sets = 2;
+  Doorbell bell;
+  atomic<void*> offers[offer_books] = {};     // struct Book of offer.cpp
+  atomic<void*> channels[channel_sets] = {};  // struct Rings of channel.hpp
 };
 
 struct Patience {
   int spins = 2000;           // looks before the first yield
   int yields = 50;            // yields before the first sleep
   long sleep_ns = 1'000'000;  // the limit of one sleep
+  bool crowded = false;       // more ranks than CPUs: whoever spins keeps the one he waits for from running
 };
 // For `ranks` ranks on `cpus` usable CPUs; NIGH_WAIT=spin|yield|sleep overrides.
 Patience patience_for(int ranks, int cpus);
@@ -36,43 +46,66 @@ enum class Waited { ready, peer_dead };
 
 class Waiter {
  public:
+  static constexpr int nobody = -1;   // the wait depends on no single peer
+  static constexpr int anybody = -2;  // it ends as long as one of the peers lives
+
   // Makes and publishes this rank's doorbell; those of peers are looked up when first needed. `cpus`: usable
   // by the job.
   Waiter(space::Space& space, int cpus);
   ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  // False: there was no memory for the doorbell; everything else must stand aside.
+  [[nodiscard]] bool usable() const { return mine_ != nullptr; }
 
   void (*progress)(void* argument) = nullptr;
   void* progress_argument = nullptr;
 
-  // Until ready() is true. `peer`: the rank of the space without which that can't happen, -1 when it is not
-  // one alone.
+  // Until ready() is true. `peer`: the rank of the space without which that can't happen, or one of the
+  // above.
   template <class Ready>
-  Waited until(Ready&& ready, int peer = -1) {
+  Waited until(Ready&& ready, int peer = nobody) {
     for (int i = 0; i < patience_.spins; ++i) {
       if (ready()) return Waited::ready;
-      pause();
+      if (i >= eager_looks) pause();
     }
-    while (!ready())
-      if (!tired(peer, ready_thunk<Ready>, &ready)) return ready() ? Waited::ready : Waited::peer_dead;
+    void* argument = const_cast<void*>(static_cast<const void*>(&ready));
+    for (int round = 0; !ready(); ++round)
+      if (!tired(round, peer, ready_thunk<Ready>, argument))
+        return ready() ? Waited::ready : Waited::peer_dead;
     return Waited::ready;
   }
 
   // After something was stored that `rank` may be waiting for. One load of a line that rarely changes.
-  void ring(int rank);
+  void ring(int rank) {
+    Doorbell* bell = bells_[rank].load(std::memory_order_relaxed);
+    if (!bell || bell->asleep.load(std::memory_order_relaxed) != 0) ring_slow(rank);
+  }
+
+  [[nodiscard]] const Patience& patience() const { return patience_; }
+  void set_patience(const Patience& patience) { patience_ = patience; }
+  [[nodiscard]] Front& front() { return *mine_; }
+  // nullptr: that rank has not made its own yet, or is not reachable.
+  [[nodiscard]] Front* front_of(int rank) const;
+  // Whether a wait for `peer` (a rank, nobody, anybody) has become hopeless. A system call.
+  [[nodiscard]] bool hopeless(int peer) const;
 
  private:
-  static void pause();
+  static constexpr int eager_looks = 200;  // the answer of a peer that is at it comes within these
+  static void pause() { pause_cpu(); }
   template <class Ready>
   static bool ready_thunk(void* ready) {
     return (*static_cast<std::remove_reference_t<Ready>*>(ready))();
   }
   // One round of yielding or sleeping; false when `peer` has died.
-  bool tired(int peer, bool (*ready)(void*), void* argument);
+  bool tired(int round, int peer, bool (*ready)(void*), void* argument);
+  void ring_slow(int rank);
 
   space::Space& space_;
   Patience patience_;
-  Doorbell* mine_ = nullptr;
-  std::vector<Doorbell*> bells_;
+  Front* mine_ = nullptr;
+  std::unique_ptr<atomic<Doorbell*>[]> bells_;
 };
 
 }  // namespace nigh::message

@@ -10,6 +10,10 @@ namespace nigh::space {
 
 ThreadSpace::Common::Common(int ranks) : members(static_cast<std::size_t>(ranks)) {}
 
+ThreadSpace::Common::~Common() {
+  for (void* data : allocated) std::free(data);
+}
+
 ThreadSpace::ThreadSpace(Common& common, int rank) : common_(common) {
   rank_ = rank;
   size_ = static_cast<int>(common.members.size());
@@ -19,10 +23,20 @@ ThreadSpace::ThreadSpace(Common& common, int rank) : common_(common) {
 
 void* ThreadSpace::alloc(std::size_t bytes, std::size_t align) {
   if (align < alignof(std::max_align_t)) align = alignof(std::max_align_t);
-  return std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  void* data = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  if (!data) return nullptr;
+  std::lock_guard lock(common_.mutex);
+  common_.allocated.insert(data);
+  return data;
 }
 
-void ThreadSpace::release(void* data) { std::free(data); }
+void ThreadSpace::release(void* data) {
+  {
+    std::lock_guard lock(common_.mutex);
+    common_.allocated.erase(data);
+  }
+  std::free(data);
+}
 
 void ThreadSpace::publish(Root root, void* data) {
   common_.members[static_cast<std::size_t>(rank_)].roots[static_cast<int>(root)].store(

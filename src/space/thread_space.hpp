@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <unordered_set>
 #include <vector>
 
 #include "space/space.hpp"
@@ -19,11 +21,14 @@ class ThreadSpace final : public Space {
   // What the ranks of one job have in common; make it before the threads, keep it until the last has ended.
   struct Common {
     explicit Common(int ranks);
+    ~Common();  // what was not released goes with it, as the memory of a process does
     struct Member {
       std::atomic<void*> roots[static_cast<int>(Root::count)] = {};
       std::atomic<bool> dead = false;
     };
     std::vector<Member> members;
+    std::mutex mutex;
+    std::unordered_set<void*> allocated;
   };
 
   ThreadSpace(Common& common, int rank);

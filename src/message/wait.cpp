@@ -1,0 +1,91 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The slow half of waiting (see wait.hpp): yield, then sleep in slices that grow to the limit, so that a ring
+// which was missed costs little at first and an idle rank costs nothing in the long run.
+#include "message/wait.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace nigh::message {
+
+Patience patience_for(int ranks, int cpus) {
+  Patience patience;
+  patience.crowded = ranks > cpus;
+  if (patience.crowded) {
+    patience.spins = 20;
+    patience.yields = 100;
+  } else {
+    patience.spins = 10'000;
+    patience.yields = 1000;
+  }
+  const char* wish = std::getenv("NIGH_WAIT");
+  if (!wish) return patience;
+  if (std::strcmp(wish, "spin") == 0) patience.spins = 1'000'000'000;
+  if (std::strcmp(wish, "yield") == 0) patience.yields = 1'000'000'000;
+  if (std::strcmp(wish, "sleep") == 0) patience.yields = 0;
+  return patience;
+}
+
+Waiter::Waiter(space::Space& space, int cpus)
+    : space_(space),
+      patience_(patience_for(space.size(), cpus)),
+      bells_(new(std::nothrow) atomic<Doorbell*>[static_cast<std::size_t>(space.size())]()) {
+  if (!bells_) return;
+  mine_ = static_cast<Front*>(space_.root(space_.rank(), space::Root::message));
+  if (mine_) return;  // another library of this process was here before
+  void* memory = space_.alloc(sizeof(Front), alignof(Front));
+  if (!memory) return;
+  mine_ = new (memory) Front;
+  space_.publish(space::Root::message, mine_);
+}
+
+// The front stays: peers may ring as long as this rank lives, and the next waiter takes it over.
+Waiter::~Waiter() = default;
+
+Front* Waiter::front_of(int rank) const {
+  if (rank < 0 || rank >= space_.size() || !space_.reachable(rank)) return nullptr;
+  return static_cast<Front*>(space_.root(rank, space::Root::message));
+}
+
+bool Waiter::hopeless(int peer) const {
+  if (peer >= 0) return !space_.alive(peer);
+  if (peer != anybody || space_.size() == 1) return false;
+  for (int rank = 0; rank < space_.size(); ++rank)
+    if (rank != space_.rank() && space_.alive(rank)) return false;
+  return true;
+}
+
+bool Waiter::tired(int round, int peer, bool (*ready)(void*), void* argument) {
+  if (progress) progress(progress_argument);
+  if (round < patience_.yields || !mine_) {
+    yield_cpu();
+    return round % 1024 != 1023 || !hopeless(peer);
+  }
+  const int slept = std::min(round - patience_.yields, 10);
+  const long limit_ns = std::min(patience_.sleep_ns, 20'000L << slept);
+  Doorbell& bell = mine_->bell;
+  const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
+  bell.asleep.fetch_add(1, std::memory_order_seq_cst);
+  if (!ready(argument)) sleep_on(&bell.rings, rings, limit_ns);
+  bell.asleep.fetch_sub(1, std::memory_order_relaxed);
+  return !hopeless(peer);
+}
+
+void Waiter::ring_slow(int rank) {
+  Doorbell* bell = bells_[rank].load(std::memory_order_relaxed);
+  if (!bell) {
+    Front* front = front_of(rank);
+    if (!front) return;
+    bell = &front->bell;
+    bells_[rank].store(bell, std::memory_order_relaxed);
+    if (bell->asleep.load(std::memory_order_relaxed) == 0) return;
+  }
+  bell->rings.fetch_add(1, std::memory_order_release);
+  wake_all(&bell->rings);
+}
+
+}  // namespace nigh::message
