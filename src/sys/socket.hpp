@@ -96,6 +96,9 @@ inline void hang_up(int fd) {
   close_fd(fd);
 }
 
+// Says that we have no more to say; what the other end says still arrives.
+inline void end_sending(int fd) { nigh_raw_syscall3(SYS_shutdown, fd, SHUT_WR, 0); }
+
 // Who listens (seen by who connected) or who connected (seen by who accepted); pid 0: not visible from here.
 inline bool peer_credentials(int fd, ucred& peer) {
   unsigned bytes = sizeof peer;

@@ -1,0 +1,74 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How ranks find each other: names, cards and fates. Each rank listens on an abstract socket whose name only
+// the job can work out (a keyed hash of its key and the rank); whoever connects shows a card, and both sides
+// check what the other can't forge, its user (the kernel's word), and what it must know, the job's key. The
+// cards carry the memfds. A card starts with what every version of us can read, so that two versions tell
+// each other so instead of talking past each other.
+#pragma once
+
+#include <cstdint>
+
+#include "space/process_space.hpp"
+#include "sys/socket.hpp"
+
+namespace nigh::space {
+
+enum class CardKind : std::uint32_t {
+  hello = 1,  // from who connects; its memfd comes along
+  welcome,    // the answer; the answering rank's memfd comes along
+  other_key,  // answers that refuse
+  other_version,
+  other_job,   // the numbers of ranks differ, or this is not the rank that was asked for
+  too_late,    // this rank's join has ended
+  unmappable,  // the memfd could not be mapped
+};
+
+struct Card {
+  char magic[8] = {'n', 'i', 'g', 'h', 'j', 'o', 'i', 'n'};
+  std::uint32_t abi = abi_version;
+  CardKind kind = CardKind::hello;
+  std::int32_t from = 0, to = 0, size = 0;
+  unsigned char key[16] = {};  // of hello and welcome only
+  unsigned char later[20] = {};
+};
+static_assert(sizeof(Card) == 64 && offsetof(Card, abi) == 8 && offsetof(Card, kind) == 12,
+              "another version must be able to read these");
+
+// What `nigh run` tells ranks that ask it (see desk_name): one record for each change.
+struct Notice {
+  enum class What : std::uint32_t { ended = 1, went_on };
+  std::int32_t rank = 0;
+  What what = What::ended;
+};
+
+sys::SocketName rank_name(const Job& job, int rank);
+// Where the launcher listens, which is the parent of all ranks and so the first to know of their ends.
+sys::SocketName desk_name(const unsigned char (&key)[16]);
+
+// How a card of `bytes` is to be answered by rank `job.rank`: welcome, or the refusal. Garbage: false.
+bool judge(const Card& card, long bytes, const Job& job, CardKind& answer);
+
+Card make_card(const Job& job, CardKind kind, int to);
+
+// What became of a peer in join().
+enum class Fate : std::uint8_t {
+  open,
+  mapped,
+  nobody,      // nobody listens: that rank runs without us, or in a network namespace of its own
+  other_user,  // somebody else's process listens under that name
+  other_key,
+  other_version,
+  other_job,
+  garbled,     // answered what no version of us says
+  dead,        // ended before it had joined
+  went_on,     // ended its join without us
+  silent,      // was not heard of in time
+  unmappable,  // its memory could not be mapped
+  given_up,    // was mapped, but did not come to an end of its own join
+  count
+};
+const char* words_of(Fate fate);
+
+}  // namespace nigh::space
