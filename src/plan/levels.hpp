@@ -31,4 +31,8 @@ struct Levels {
 // Levels of ranks 0 .. seats.size()-1. Ranks of unknown seat form a domain together.
 Levels levels_of(const std::vector<Seat>& seats);
 
+// Whether each level parts ranks 0 .. ranks-1 into ascending groups that are unions of groups of the level
+// below.
+bool nested(const Levels& levels, int ranks);
+
 }  // namespace nigh::plan
