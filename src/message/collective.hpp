@@ -46,6 +46,8 @@ struct Combine {
   void* user = nullptr;
   bool floating_sum =
       false;  // a sum or product of floats: the reproducible mode puts its operands in a fixed order
+  bool commutative = false;         // operands may be combined in another order than that of the members
+  CombineKernel ordered = nullptr;  // as kernel, but the same bits whichever member holds which operand
 };
 
 enum class Op : std::uint32_t {
@@ -96,7 +98,8 @@ const Combine* find_combine(Op op, Element element);
 // One call, the same kind, root and sizes on all members, as MPI's function of that name. Sizes are bytes;
 // `bytes` is that of one rank's block. Null arrays: every block has `bytes`, in rank order without gaps; else
 // offsets and counts in bytes for each member (the v-forms, reduce_scatter's counts). send == in_place: as
-// MPI_IN_PLACE.
+// MPI_IN_PLACE; in a scatter it is the root's receive that may be in_place. A bcast's buffer is `receive`;
+// its root may name it `send` instead.
 struct Call {
   Kind kind = Kind::barrier;
   const void* send = nullptr;
@@ -141,6 +144,9 @@ class Group {
 
   struct Counts {
     std::uint64_t calls = 0, in_place = 0, staged = 0, bytes = 0;
+    // Bytes of large operands that this member moved over the borders of levels 0, 1, .. (the last: of all).
+    static constexpr int borders = 8;
+    std::uint64_t crossed[borders] = {};
   };
   [[nodiscard]] const Counts& counts() const;
   [[nodiscard]] bool validate() const;
