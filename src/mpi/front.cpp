@@ -1,0 +1,145 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table behind the stubs. The first MPI call of a process, whichever it is, finds the library that the
+// program brought, fills the slots with the library's own PMPI functions, and loads the half that fits; the
+// half then covers what it wants (cover()). Whatever goes wrong on the way leaves the library's own functions
+// in the slots.
+//
+// Both names are exported. PMPI_X too, because Open MPI's Fortran bindings, MPICH's f08 bindings and every
+// PMPI tool end there. Where the program brought a tool that defines MPI_X itself, MPI_X is the tool's and
+// PMPI_X is ours, so that the tool sees all calls, and we see what it makes of them.
+#include "mpi/front.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/raw.h"
+
+extern "C" {
+extern void* nigh_mpi_slots[];  // stubs.S: {MPI_X, PMPI_X} for each function
+__attribute__((visibility("hidden"))) void* nigh_mpi_resolve(void** slot);
+// Also where this library was built without a space.
+__attribute__((weak)) nigh::space::ProcessSpace* nigh_space_object(std::uint32_t version);
+}
+
+namespace nigh::mpi {
+namespace {
+
+Entry g_own[function_count];   // the library's PMPI functions
+Entry g_tool[function_count];  // MPI functions that the program's tool owns
+Front g_front;
+pthread_once_t g_once = PTHREAD_ONCE_INIT;
+bool g_found = false;
+
+void put(void** slot, Entry entry) {
+  __atomic_store_n(slot, reinterpret_cast<void*>(entry), __ATOMIC_RELEASE);
+}
+
+void cover(Function function, Entry ours) {
+  const int i = static_cast<int>(function);
+  Entry entry = ours ? ours : g_own[i];
+  if (!entry) return;  // stays with the resolver, which says what is missing
+  put(&nigh_mpi_slots[2 * i + 1], entry);
+  put(&nigh_mpi_slots[2 * i], g_tool[i] ? g_tool[i] : entry);
+}
+
+space::ProcessSpace* space_object(std::uint32_t version) {
+  return nigh_space_object ? nigh_space_object(version) : nullptr;
+}
+
+bool off(const char* variable) {
+  const char* value = getenv(variable);
+  return value && strcmp(value, "off") == 0;
+}
+
+// The first rank of a node speaks for all: they all have the same installation.
+bool speaks() {
+  for (const char* name : {"NIGH_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* value = getenv(name)) return strcmp(value, "0") == 0;
+  return true;
+}
+
+__attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
+  char line[1024];
+  va_list list;
+  va_start(list, format);
+  const int length = vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  if (length > 0)
+    nigh_raw_write(2, line,
+                   static_cast<size_t>(length) < sizeof line ? static_cast<size_t>(length) : sizeof line - 1);
+}
+
+// A definition of MPI_X behind us that is not the library's is a tool's: it was linked to the program or
+// preloaded after us.
+Entry tool_of(const char* name, void* library) {
+  void* next = dlsym(RTLD_NEXT, name);
+  return next && next != dlsym(library, name) ? reinterpret_cast<Entry>(next) : nullptr;
+}
+
+void fill(void* library) {
+  for (int i = 0; i < function_count; ++i) {
+    char name[96];
+    snprintf(name, sizeof name, "P%s", function_names[i]);
+    g_own[i] = reinterpret_cast<Entry>(dlsym(library, name));
+    if (g_own[i]) g_tool[i] = tool_of(function_names[i], library);
+    cover(static_cast<Function>(i), nullptr);
+  }
+}
+
+// The half lies beside us.
+bool half_path(const char* half, char* path, size_t bytes) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void*>(&half_path), &info) || !info.dli_fname) return false;
+  const char* slash = strrchr(info.dli_fname, '/');
+  const int folder = slash ? static_cast<int>(slash - info.dli_fname) : 1;
+  const int length =
+      snprintf(path, bytes, "%.*s/libnigh-mpi-%s.so", folder, slash ? info.dli_fname : ".", half);
+  return length > 0 && static_cast<size_t>(length) < bytes;
+}
+
+const char* load_half(const char* half) {
+  char path[4096];
+  if (!half_path(half, path, sizeof path)) return "its own folder can't be found";
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return dlerror();
+  auto entry = reinterpret_cast<HalfEntry>(dlsym(handle, half_entry_name));
+  return entry ? entry(&g_front) : dlerror();
+}
+
+void resolve_all() {
+  const Found found = find_library();
+  if (!found.handle) return;
+  g_found = true;
+  fill(found.handle);
+  if (off("NIGH_MPI") || !found.half) return;
+  g_front.library = found.handle;
+  g_front.library_path = found.path;
+  g_front.cover = cover;
+  g_front.space = space_object;
+  const char* wrong = load_half(found.half);
+  if (!wrong) return;
+  if (speaks()) say("nigh: MPI runs as without nigh: %s\n", wrong);
+  for (int i = 0; i < function_count; ++i) cover(static_cast<Function>(i), nullptr);
+}
+
+}  // namespace
+}  // namespace nigh::mpi
+
+// What the stub of an unresolved slot calls; returns where to jump.
+void* nigh_mpi_resolve(void** slot) {
+  using namespace nigh::mpi;
+  pthread_once(&g_once, resolve_all);
+  const auto number = (slot - nigh_mpi_slots) / 2;
+  if (g_own[number]) return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  // As without us: the loader would have found no such symbol.
+  say("nigh: %s was called, but %s\n", function_names[number],
+      g_found ? "the MPI library of this program does not have it"
+              : "no MPI library is loaded in this process");
+  abort();
+}

@@ -1,0 +1,127 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The door of a half: what the front calls once, and the table of what this half covers. A function is
+// covered when some file of the half defines nigh_mpi_X; the table finds each by a weak reference, so that
+// nothing must be listed twice.
+#include "mpi/half.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi/library.hpp"
+
+extern "C" {
+#define NIGH_MPI(part, name) \
+  __attribute__((weak, visibility("hidden"))) decltype(PMPI_##name) nigh_mpi_##name;
+#define NIGH_MPI_USED(name)
+#include "mpi_functions.inc"
+
+__attribute__((visibility("default"))) const char* nigh_mpi_half(const nigh::mpi::Front* front);
+}
+
+namespace nigh::mpi {
+namespace {
+
+const Front* g_front = nullptr;
+bool g_new_receivers = false;
+
+struct Row {
+  Entry ours = nullptr;
+  bool known = false;  // this half's mpi.h has the function
+};
+
+struct Table {
+  Row rows[function_count];
+  Table() {
+#define NIGH_MPI(part, name) \
+  rows[static_cast<int>(Function::name)] = {reinterpret_cast<Entry>(&nigh_mpi_##name), true};
+#define NIGH_MPI_USED(name)
+#include "mpi_functions.inc"
+  }
+};
+
+const Table& table() {
+  static const Table made;
+  return made;
+}
+
+// "Open MPI v4.1.4, ...", "MPICH Version: 4.0.2 ...": the number after the first of `marks` that is there, or
+// -1.
+[[maybe_unused]] int major_after(const char* text, std::initializer_list<const char*> marks) {
+  for (const char* mark : marks)
+    if (const char* at = std::strstr(text, mark)) return std::atoi(at + std::strcspn(at, "0123456789"));
+  return -1;
+}
+
+// Whether the loaded library has the ABI of the mpi.h that this half was made with.
+const char* check_abi() {
+  static char said[512];
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  real().Get_library_version(text, &length);
+  text[std::strcspn(text, "\n,")] = '\0';
+#ifdef OMPI_MAJOR_VERSION
+  const int major = major_after(text, {"Open MPI"});
+  if (major >= 4 && major <= 5 && OMPI_MAJOR_VERSION >= 4) return nullptr;  // one ABI: libmpi.so.40
+#else
+  const int major = major_after(text, {"MPICH Version"});
+  if (major < 0 || (major >= 3 && major <= 4)) return nullptr;  // Intel MPI, MVAPICH2: of the same ABI
+#endif
+  std::snprintf(said, sizeof said, "libnigh-mpi-" NIGH_MPI_ABI ".so does not fit the ABI of this library: %s",
+                text);
+  return said;
+}
+
+// A library that can receive a message by a function which this half does not know must never get a
+// descriptor.
+bool has_new_receivers(void* library) {
+  for (int i = 0; i < function_count; ++i) {
+    char name[96];
+    std::snprintf(name, sizeof name, "P%s", function_names[i]);
+    if (function_parts[i] == Part::p2p && !table().rows[i].known && dlsym(library, name)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Front& front() { return *g_front; }
+bool new_receivers() { return g_new_receivers; }
+
+void cover(Function function) {
+  const int i = static_cast<int>(function);
+  if (table().rows[i].ours) g_front->cover(function, table().rows[i].ours);
+}
+
+void cover(Part part, bool on) {
+  for (int i = 0; i < function_count; ++i)
+    if (function_parts[i] == part) {
+      const Entry ours = on ? table().rows[i].ours : nullptr;
+      g_front->cover(static_cast<Function>(i), ours);
+    }
+}
+
+bool is_covered(Function function) { return table().rows[static_cast<int>(function)].ours != nullptr; }
+
+}  // namespace nigh::mpi
+
+const char* nigh_mpi_half(const nigh::mpi::Front* front) {
+  using namespace nigh::mpi;
+  static char said[256];
+  if (front->version != front_version || front->functions != function_count)
+    return "libnigh-mpi.so and libnigh-mpi-" NIGH_MPI_ABI ".so are of different versions";
+  if (const char* missing = load_library(front->library)) {
+    std::snprintf(said, sizeof said, "%s has no %s", front->library_path, missing);
+    return said;
+  }
+  if (const char* wrong = check_abi()) return wrong;
+  g_front = front;
+  g_new_receivers = has_new_receivers(front->library);
+  cover(Function::Init);
+  cover(Function::Init_thread);
+  return nullptr;
+}
