@@ -1,0 +1,256 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See fork.hpp. By handlers of pthread_atfork, since daemon(), forkpty() and others call fork within libc.
+// They are registered with the first malloc, before anybody's: ours then run last before the fork and first
+// in the child. Before them libc itself writes only to memory that it has allocated, which is not in the slot
+// (heap.cpp). jemalloc's locks are held until the child has its copy, so that the copy is of a heap at rest.
+//
+// The parent learns of the child's end, whichever it was, by the end of a pipe.
+#include "space/fork.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "space/heap.hpp"
+#include "space/huge.hpp"
+#include "space/pager.hpp"
+#include "space/slot.hpp"
+#include "sys/raw_file.hpp"
+
+extern "C" int __register_atfork(void (*before)(), void (*after)(), void (*child)(), void* dso);
+extern "C" void* __dso_handle;
+
+namespace nigh::space {
+
+static constinit Lock g_one_fork;
+static constinit int g_pipe[2] = {-1, -1};
+static constinit std::uint64_t g_begin = 0;
+
+// Where the child is, for a parent that could not make a pipe; in a page that both see.
+enum : std::uint32_t { kNothing, kBegun, kCopied };
+static constinit std::atomic<std::uint32_t>* g_progress = nullptr;
+
+constexpr int kOpen = PROT_READ | PROT_WRITE;
+
+static std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+static bool shared_now() { return g_slot.state.on && !g_slot.private_now; }
+
+static void open_pipe() {
+  g_pipe[0] = g_pipe[1] = -1;
+  nigh_raw_syscall3(SYS_pipe2, reinterpret_cast<long>(g_pipe), O_CLOEXEC, 0);
+}
+
+// Returns when the child has closed its end.
+static void wait_for_child() {
+  if (g_pipe[1] >= 0) {
+    sys::raw_close(g_pipe[1]);
+    char byte = 0;
+    while (nigh_raw_syscall3(SYS_read, g_pipe[0], reinterpret_cast<long>(&byte), 1) == -EINTR) {}
+    sys::raw_close(g_pipe[0]);
+    return;
+  }
+  // No descriptor was left for a pipe. A child that does not even begin was not born.
+  for (int i = 0; i < 20 && g_progress->load(std::memory_order_acquire) == kNothing; ++i)
+    sys::futex_wait(g_progress, kNothing, 10'000'000);
+  for (int i = 0; i < 3000 && g_progress->load(std::memory_order_acquire) == kBegun; ++i)
+    sys::futex_wait(g_progress, kBegun, 10'000'000);
+}
+
+static void tell_parent() {
+  g_progress->store(kCopied, std::memory_order_release);
+  sys::futex_wake_all(g_progress);
+  if (g_pipe[1] < 0) return;
+  sys::raw_close(g_pipe[1]);
+  sys::raw_close(g_pipe[0]);
+}
+
+// Reads the touched pages of the memfd into `to`, through the descriptor (no page of the old mapping is
+// faulted in) or else through the old mapping.
+static std::uint64_t copy_pages(const sys::Mapping& from, std::uintptr_t to, bool by_file) {
+  const std::uint64_t end = from.offset + (from.hi - from.lo);
+  std::uint64_t copied = 0;
+  for (std::uint64_t at = from.offset; at < end;) {
+    const long data = by_file ? sys::raw_seek_data(g_slot.state.fd, at) : static_cast<long>(at);
+    if (data < 0 || static_cast<std::uint64_t>(data) >= end) break;
+    const auto first = static_cast<std::uint64_t>(data);
+    std::uint64_t hole =
+        by_file ? static_cast<std::uint64_t>(sys::raw_seek_hole(g_slot.state.fd, first)) : end;
+    if (hole > end) hole = end;
+    const std::uintptr_t target = to + (first - from.offset);
+    __builtin_memcpy(reinterpret_cast<void*>(target),
+                     reinterpret_cast<void*>(from.lo + (first - from.offset)), hole - first);
+    copied += hole - first;
+    at = hole;
+  }
+  return copied;
+}
+
+// Huge pages where the parent had them; elsewhere one touched page must not become 2 MiB.
+static void prefer_huge(const sys::Mapping& from, std::uintptr_t to) {
+  const std::uintptr_t first = (from.lo + kHugePage - 1) & ~(kHugePage - 1);
+  for (std::uintptr_t at = first; at + kHugePage <= from.hi;) {
+    std::uintptr_t end = at;
+    while (end + kHugePage <= from.hi && in_slot(end, kHugePage) && huge_done(end)) end += kHugePage;
+    if (end > at) sys::raw_advise(to + (at - from.lo), end - at, MADV_HUGEPAGE);
+    at = end > at ? end : at + kHugePage;
+  }
+}
+
+// One mapping of our memfd, in the slot or static data: private, with the same bytes, at the same place.
+static bool make_private(const sys::Mapping& map, bool by_file, std::uint64_t& copied) {
+  const std::size_t bytes = map.hi - map.lo;
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const long aside = sys::raw_map(0, bytes + 2 * kHugePage, kOpen, flags, -1, 0);
+  if (sys::is_error(aside)) return false;
+  // The same offset within 2 MiB, so that page tables move whole.
+  auto to = static_cast<std::uintptr_t>(aside);
+  to += (map.lo - to) & (kHugePage - 1);
+  prefer_huge(map, to);
+  if ((map.prot & PROT_READ) == 0) sys::raw_protect(map.lo, bytes, PROT_READ);
+  copied += copy_pages(map, to, by_file);
+  const long at = sys::raw_remap(to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, map.lo);
+  const auto rest = static_cast<std::uintptr_t>(aside);
+  sys::raw_unmap(rest, to - rest);
+  sys::raw_unmap(to + bytes, rest + bytes + 2 * kHugePage - (to + bytes));
+  if (sys::is_error(at)) return false;
+  if (map.prot != kOpen) sys::raw_protect(map.lo, bytes, map.prot);
+  return true;
+}
+
+static bool is_free(const sys::Mapping& map) {
+  if (map.prot != PROT_NONE || !in_slot(map.lo, map.hi - map.lo)) return false;
+  if (map.hi <= g_slot.state.origin) return true;  // the colour
+  return pager_free().contains(map.lo, map.hi);
+}
+
+static constinit sys::Mapping g_found[512];
+
+// The list of mappings changes while it is worked on, so it is worked on in rounds.
+static bool make_all_private(bool by_file, std::uint64_t& copied) {
+  for (int round = 0; round < 1000; ++round) {
+    int found = 0;
+    {
+      sys::RawLines lines("/proc/self/maps");
+      if (!lines.ok()) return false;
+      sys::Mapping map;
+      while (const char* line = lines.next()) {
+        if (found == static_cast<int>(sizeof g_found / sizeof *g_found)) break;
+        if (!sys::parse_mapping(line, map) || !map.shared || map.inode != g_slot.file.inode) continue;
+        if (map.major == g_slot.file.major && map.minor == g_slot.file.minor) g_found[found++] = map;
+      }
+    }
+    if (found == 0) return true;
+    for (int i = 0; i < found; ++i) {
+      if (is_free(g_found[i]))
+        sys::raw_unmap(g_found[i].lo, g_found[i].hi - g_found[i].lo);
+      else if (!make_private(g_found[i], by_file, copied))
+        return false;
+    }
+  }
+  return false;
+}
+
+static void say_and_end() {
+  static const char text[] = "nigh: the child of a fork can't have a copy of its parent's memory; it ends\n";
+  nigh_raw_write(2, text, sizeof text - 1);
+  nigh_raw_syscall3(SYS_exit_group, 127, 0, 0);
+}
+
+// Never lets the child run on memory that it shares with its parent.
+static void become_private() {
+  g_progress->store(kBegun, std::memory_order_release);
+  std::uint64_t copied = 0;
+  const bool by_file = fd_is_ours();
+  if (!make_all_private(by_file, copied)) say_and_end();
+  if (by_file) sys::raw_close(g_slot.state.fd);
+  g_slot.private_now = true;
+  g_slot.state.on = false;
+  g_slot.state.fd = -1;
+  g_slot.state.why = "this is the child of a fork";
+  for (auto& word : g_slot.peers) word.store(0, std::memory_order_relaxed);
+  tell_parent();
+}
+
+static void prepare() {
+  g_progress->store(kNothing, std::memory_order_relaxed);
+  open_pipe();
+  g_begin = now_ns();
+}
+
+static void finish() {
+  wait_for_child();
+  g_slot.count.forks.fetch_add(1, std::memory_order_relaxed);
+  g_slot.count.fork_ns.fetch_add(now_ns() - g_begin, std::memory_order_relaxed);
+}
+
+// In the child of a child the kernel's own copy serves; the locks are to be held all the same.
+static void before() {
+  g_one_fork.lock();
+  heap_before_fork();
+  pager_before_fork();
+  if (shared_now()) prepare();
+}
+
+static void after() {
+  if (shared_now()) finish();
+  pager_after_fork();
+  heap_after_fork();
+  g_one_fork.unlock();
+}
+
+static void in_child() {
+  const bool first = shared_now();
+  if (first) become_private();
+  pager_in_child();
+  g_one_fork.reset();
+  heap_in_child();
+  if (first && g_slot.listener.forked != nullptr) g_slot.listener.forked(g_slot.listener.self);
+}
+
+void fork_start() {
+  const long page = sys::raw_map(0, kPage, kOpen, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static constinit std::atomic<std::uint32_t> alone{kNothing};  // then the parent waits for its limit at most
+  g_progress = sys::is_error(page) ? &alone : reinterpret_cast<std::atomic<std::uint32_t>*>(page);
+  __register_atfork(before, after, in_child, __dso_handle);
+}
+
+}  // namespace nigh::space
+
+// The fork that runs no handlers, for signal handlers; its child may not use the heap but must not write to
+// the parent's either.
+extern "C" __attribute__((visibility("default"))) pid_t _Fork() noexcept {
+  using namespace nigh::space;  // NOLINT(google-build-using-namespace)
+  using Call = pid_t (*)();
+  static constinit std::atomic<Call> next{nullptr};
+  Call call = next.load(std::memory_order_relaxed);
+  if (call == nullptr) {
+    call = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "_Fork"));
+    next.store(call, std::memory_order_relaxed);
+  }
+  if (call == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  if (!shared_now()) return call();
+  g_one_fork.lock();
+  prepare();
+  const pid_t child = call();
+  if (child == 0) {
+    become_private();
+    g_one_fork.reset();
+    pager_in_child();
+  } else {
+    finish();
+    g_one_fork.unlock();
+  }
+  return child;
+}

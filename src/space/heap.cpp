@@ -1,0 +1,273 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The names that programs call. The fast path of malloc is two compares that always go the same way: large
+// blocks leave it (huge pages), and so do calls that come from libc itself. Those get libc's own heap,
+// because libc writes to what it has allocated (the locks of streams, other threads' thread-specific data) in
+// the child of a fork before any handler runs, when the slot is still shared with the parent. Who owns a
+// block is told by its address: the slot or the overflow range is jemalloc's, all else is libc's.
+#include "space/heap.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/huge.hpp"
+#include "space/pager.hpp"
+#include "space/slot.hpp"
+#include "sys/raw_file.hpp"
+
+#define NIGH_ENTRY __attribute__((visibility("default")))
+
+extern "C" {
+// jemalloc under other names (see CMakeLists.txt).
+void* nigh_je_malloc(size_t);
+void* nigh_je_calloc(size_t, size_t);
+void* nigh_je_realloc(void*, size_t);
+void nigh_je_free(void*);
+void* nigh_je_memalign(size_t, size_t);
+int nigh_je_posix_memalign(void**, size_t, size_t);
+size_t nigh_je_malloc_usable_size(void*);
+// glibc under its own other names.
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void __libc_free(void*);
+void* __libc_memalign(size_t, size_t);
+
+// oversize_threshold 0: large blocks come from the caller's arena like all others. zero_realloc as glibc.
+const char* nigh_je_malloc_conf =
+    "oversize_threshold:0,retain:true,dirty_decay_ms:10000,muzzy_decay_ms:0,zero_realloc:free,abort_conf:"
+    "false";
+}
+
+namespace nigh::space {
+
+// What the fast paths look at, in one cache line.
+struct alignas(64) Hot {
+  std::size_t limit = 0;  // blocks below it take the fast path; 0: all go the slow one
+  std::uintptr_t libc = 0, libc_bytes = 0;
+  std::uintptr_t slot = 0, span = 0;
+};
+static constinit Hot g_hot;
+static constinit thread_local bool t_zeroing __attribute__((tls_model("initial-exec"))) = false;
+
+constexpr std::size_t kLarge = kHugePage;
+
+using Handler = void (*)();
+static constinit Handler g_before = nullptr, g_after = nullptr, g_child = nullptr;
+
+static void find_libc() {
+  const auto within = reinterpret_cast<std::uintptr_t>(&__libc_malloc);
+  sys::RawLines lines("/proc/self/maps");
+  while (const char* line = lines.next()) {
+    sys::Mapping map;
+    if (!sys::parse_mapping(line, map) || within < map.lo || within >= map.hi) continue;
+    g_hot.libc = map.lo;
+    g_hot.libc_bytes = map.hi - map.lo;
+  }
+}
+
+void heap_start() {
+  find_libc();
+  g_hot.slot = g_slot.state.slot;
+  g_hot.span = g_slot.state.span;
+  g_hot.limit = kLarge;
+}
+
+void heap_before_fork() {
+  if (g_before != nullptr) g_before();
+}
+void heap_after_fork() {
+  if (g_after != nullptr) g_after();
+}
+void heap_in_child() {
+  if (g_child != nullptr) g_child();
+}
+
+static inline bool owned(const void* data) {
+  const auto at = reinterpret_cast<std::uintptr_t>(data);
+  if (__builtin_expect(at - g_hot.slot < g_hot.span, 1)) return true;
+  return at - kOverflowFirst < kOverflowEnd - kOverflowFirst && g_hot.span != 0;
+}
+static inline bool from_libc(std::uintptr_t caller) { return caller - g_hot.libc < g_hot.libc_bytes; }
+// For blocks of our heap: made now if it is not yet.
+static bool ours_for(std::uintptr_t caller) {
+  if (g_hot.limit == 0 && start() != Phase::on) return false;
+  return g_hot.limit != 0 && !from_libc(caller);
+}
+
+static void* prepare_large(void* data, std::size_t bytes) {
+  if (data != nullptr && bytes >= kLarge) huge_block(reinterpret_cast<std::uintptr_t>(data), bytes);
+  return data;
+}
+
+__attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller) {
+  if (!ours_for(caller)) return __libc_malloc(bytes);
+  return prepare_large(nigh_je_malloc(bytes), bytes);
+}
+
+// Reused memory is zeroed by writing, not by giving it back and faulting it in again; blocks that are too
+// large to be populated are the exception.
+__attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::size_t each,
+                                                     std::uintptr_t caller) {
+  if (!ours_for(caller)) return __libc_calloc(count, each);
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, each, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  t_zeroing = bytes <= std::size_t{256} << 20;
+  void* data = nigh_je_calloc(1, bytes);
+  t_zeroing = false;
+  return prepare_large(data, bytes);
+}
+
+// glibc rounds odd alignments up.
+static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller) {
+  if (!ours_for(caller)) return __libc_memalign(align, bytes);
+  std::size_t power = 16;
+  while (power < align && power << 1 != 0) power <<= 1;
+  return prepare_large(nigh_je_memalign(power, bytes), bytes);
+}
+
+using Usable = size_t (*)(void*);
+static size_t libc_usable(void* data) {
+  static constinit std::atomic<Usable> next{nullptr};
+  Usable call = next.load(std::memory_order_relaxed);
+  if (call == nullptr) {
+    call = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+    next.store(call, std::memory_order_relaxed);
+  }
+  return call != nullptr ? call(data) : 0;
+}
+
+}  // namespace nigh::space
+
+using namespace nigh::space;  // NOLINT(google-build-using-namespace)
+namespace sys = nigh::sys;
+
+#define NIGH_CALLER reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
+
+extern "C" {
+
+NIGH_ENTRY void* malloc(size_t bytes) {
+  const std::uintptr_t caller = NIGH_CALLER;
+  if (__builtin_expect(bytes < g_hot.limit && !from_libc(caller), 1)) return nigh_je_malloc(bytes);
+  return malloc_slowly(bytes, caller);
+}
+
+NIGH_ENTRY void free(void* data) {
+  if (__builtin_expect(owned(data), 1))
+    nigh_je_free(data);
+  else
+    __libc_free(data);
+}
+
+NIGH_ENTRY void* calloc(size_t count, size_t each) {
+  const std::uintptr_t caller = NIGH_CALLER;
+  size_t bytes = 0;
+  // Below 8 KiB jemalloc zeroes by writing anyhow.
+  if (__builtin_expect(!__builtin_mul_overflow(count, each, &bytes) && bytes < g_hot.limit >> 8, 1) &&
+      __builtin_expect(!from_libc(caller), 1))
+    return nigh_je_calloc(count, each);
+  return calloc_slowly(count, each, caller);
+}
+
+NIGH_ENTRY void* realloc(void* data, size_t bytes) {
+  if (data == nullptr) return malloc_slowly(bytes, NIGH_CALLER);
+  if (!owned(data)) return __libc_realloc(data, bytes);
+  return prepare_large(nigh_je_realloc(data, bytes), bytes);
+}
+
+NIGH_ENTRY void* reallocarray(void* data, size_t count, size_t each) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(count, each, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (data == nullptr) return malloc_slowly(bytes, NIGH_CALLER);
+  if (!owned(data)) return __libc_realloc(data, bytes);
+  return prepare_large(nigh_je_realloc(data, bytes), bytes);
+}
+
+NIGH_ENTRY int posix_memalign(void** out, size_t align, size_t bytes) {
+  if (align % sizeof(void*) != 0 || align == 0 || (align & (align - 1)) != 0) return EINVAL;
+  const int saved = errno;
+  void* data = aligned(align, bytes, NIGH_CALLER);
+  errno = saved;
+  if (data == nullptr) return ENOMEM;
+  *out = data;
+  return 0;
+}
+
+NIGH_ENTRY void* aligned_alloc(size_t align, size_t bytes) { return aligned(align, bytes, NIGH_CALLER); }
+NIGH_ENTRY void* memalign(size_t align, size_t bytes) { return aligned(align, bytes, NIGH_CALLER); }
+NIGH_ENTRY void* valloc(size_t bytes) { return aligned(kPage, bytes, NIGH_CALLER); }
+NIGH_ENTRY void* pvalloc(size_t bytes) {
+  if (bytes > SIZE_MAX - kPage) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return aligned(kPage, (bytes + kPage - 1) & ~(kPage - 1), NIGH_CALLER);
+}
+
+NIGH_ENTRY size_t malloc_usable_size(void* data) {
+  if (data == nullptr) return 0;
+  return owned(data) ? nigh_je_malloc_usable_size(data) : libc_usable(data);
+}
+
+// --- what jemalloc calls in place of libc ---
+
+void* nigh_je_mmap(void* hint, size_t bytes, int prot, int flags, int, off_t) {
+  const auto at = reinterpret_cast<std::uintptr_t>(hint);
+  if ((flags & MAP_FIXED) != 0) {  // commit or decommit; not seen while the kernel overcommits
+    const long rc = pager_renew(at, bytes, prot) ? 0 : sys::raw_map(at, bytes, prot, flags, -1, 0);
+    return sys::is_error(rc) ? MAP_FAILED : hint;
+  }
+  const std::uintptr_t lo = pager_heap(at, bytes);
+  if (lo != 0) return reinterpret_cast<void*>(lo);
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+
+int nigh_je_munmap(void* data, size_t bytes) {
+  pager_heap_give(reinterpret_cast<std::uintptr_t>(data), bytes);
+  return 0;
+}
+
+int nigh_je_madvise(void* data, size_t bytes, int advice) {
+  const auto lo = reinterpret_cast<std::uintptr_t>(data);
+  if (advice == MADV_DONTNEED && t_zeroing) return -1;  // then it writes zeros
+  if (in_slot(lo, bytes) && (advice == MADV_DONTNEED || advice == MADV_FREE))
+    return pager_empty(lo, bytes) ? 0 : -1;
+  return sys::raw_advise(lo, bytes, advice) == 0 ? 0 : -1;
+}
+
+int nigh_je_mprotect(void* data, size_t bytes, int prot) {
+  return sys::raw_protect(reinterpret_cast<std::uintptr_t>(data), bytes, prot) == 0 ? 0 : -1;
+}
+
+// Its handlers run within ours, in the right order (fork.cpp).
+int nigh_je_pthread_atfork(void (*before)(), void (*after)(), void (*child)()) {
+  g_before = before;
+  g_after = after;
+  g_child = child;
+  return 0;
+}
+
+// Its settings are ours: neither MALLOC_CONF nor /etc/malloc.conf, which are meant for programs' own
+// jemalloc.
+char* nigh_je_secure_getenv(const char*) { return nullptr; }
+ssize_t nigh_je_readlink(const char*, char*, size_t) {
+  errno = ENOENT;
+  return -1;
+}
+// No part of it grows the break.
+void* nigh_je_sbrk(intptr_t) {
+  errno = ENOMEM;
+  return reinterpret_cast<void*>(-1);
+}
+}

@@ -1,0 +1,113 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See huge.hpp. One bit per chunk of 2 MiB says that it was dealt with; it is cleared when any of its pages
+// is given back, since that splits the huge page. A race on a bit costs one superfluous system call.
+#include "space/huge.hpp"
+
+#include <string.h>
+
+#include "space/pager.hpp"
+#include "space/slot.hpp"
+#include "sys/raw_file.hpp"
+
+namespace nigh::space {
+
+enum class Mode : int { never, lazy, eager };
+
+static constinit std::atomic<Mode> g_mode{Mode::never};
+static constinit bool g_advise = false;  // shmem_enabled honours MADV_HUGEPAGE
+static constinit std::atomic<std::int64_t> g_budget{0};
+static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift) / kHugePage / 64] = {};
+
+constexpr std::int64_t kLargestEager = std::int64_t{1} << 30;
+
+void huge_start() {
+  char word[32];
+  sys::raw_shmem_huge(word, sizeof word);
+  const char* wish = start_environment("NIGH_SPACE_HUGE");
+  if (wish != nullptr && strcmp(wish, "never") == 0) return;
+  if (strcmp(word, "deny") == 0) return;
+  g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
+  const bool eager = wish != nullptr ? strcmp(wish, "eager") == 0 : g_slot.nodes == 1;
+  g_mode = eager ? Mode::eager : Mode::lazy;
+}
+
+bool huge_is_eager() { return g_mode.load(std::memory_order_relaxed) == Mode::eager; }
+
+static std::size_t chunk_of(std::uintptr_t address) { return (address - g_slot.state.slot) / kHugePage; }
+static std::uint64_t bit_of(std::size_t chunk) { return std::uint64_t{1} << (chunk % 64); }
+static bool is_done(std::size_t chunk) {
+  return (g_done[chunk / 64].load(std::memory_order_relaxed) & bit_of(chunk)) != 0;
+}
+
+bool huge_done(std::uintptr_t address) { return is_done(chunk_of(address)); }
+
+void huge_opened(std::uintptr_t lo, std::size_t bytes) {
+  if (g_advise && bytes >= kHugePage) sys::raw_advise(lo, bytes, MADV_HUGEPAGE);
+}
+
+void huge_forget(std::uintptr_t lo, std::size_t bytes) {
+  for (std::size_t chunk = chunk_of(lo); chunk <= chunk_of(lo + bytes - 1); ++chunk)
+    if (is_done(chunk)) g_done[chunk / 64].fetch_and(~bit_of(chunk), std::memory_order_relaxed);
+}
+
+// The kernel's refusals: EINVAL, it has no such advice or the mapping is split there; else memory is
+// scattered or short. The bit is set in any case: asking again at each transfer would cost more than small
+// pages do.
+static void collapse_chunk(std::uintptr_t start) {
+  const std::size_t chunk = chunk_of(start);
+  const long rc = sys::raw_advise(start, kHugePage, sys::kCollapse);
+  g_done[chunk / 64].fetch_or(bit_of(chunk), std::memory_order_relaxed);
+  (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed).fetch_add(1, std::memory_order_relaxed);
+}
+
+struct Chunks {
+  std::uintptr_t first, end;
+};
+
+// The chunks that the range covers by half at least: what lies beside it in them is populated along.
+static Chunks chunks_of(std::uintptr_t lo, std::size_t bytes) {
+  constexpr std::uintptr_t half = kHugePage / 2;
+  return {.first = (lo + half) & ~(kHugePage - 1), .end = (lo + bytes + half) & ~(kHugePage - 1)};
+}
+
+// The first and last chunk may reach beyond what was handed out.
+static bool whole(std::uintptr_t start, std::uintptr_t lo, std::size_t bytes) {
+  if (start >= lo && start + kHugePage <= lo + bytes) return true;
+  return in_slot(start, kHugePage) && start >= g_slot.state.origin && pager_is_ours(start, kHugePage);
+}
+
+static bool afford(std::size_t bytes) {
+  const auto wanted = static_cast<std::int64_t>(bytes);
+  if (wanted > kLargestEager) return false;
+  if (g_budget.fetch_sub(wanted, std::memory_order_relaxed) >= wanted) return true;
+  const std::int64_t share = static_cast<std::int64_t>(sys::raw_headroom() / 8) / g_slot.state.size;
+  g_budget.store(share > wanted ? share - wanted : 0, std::memory_order_relaxed);
+  return share >= wanted;
+}
+
+void huge_block(std::uintptr_t lo, std::size_t bytes) {
+  if (!huge_is_eager() || !in_slot(lo, bytes) || g_slot.private_now) return;
+  const Chunks chunks = chunks_of(lo, bytes);
+  std::size_t missing = 0;
+  for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage)
+    if (!is_done(chunk_of(at))) missing += kHugePage;
+  if (missing == 0 || !afford(missing)) return;
+  for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage) {
+    if (is_done(chunk_of(at)) || !whole(at, lo, bytes)) continue;
+    // Reading makes the page, and changes nothing.
+    (void)*reinterpret_cast<const volatile char*>(at > lo ? at : lo);
+    collapse_chunk(at);
+  }
+}
+
+void huge_collapse(std::uintptr_t lo, std::size_t bytes) {
+  if (g_mode.load(std::memory_order_relaxed) == Mode::never || bytes < kHugePage / 2) return;
+  if (!in_slot(lo, bytes) || g_slot.private_now) return;
+  const Chunks chunks = chunks_of(lo, bytes);
+  for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage)
+    if (!is_done(chunk_of(at)) && whole(at, lo, bytes)) collapse_chunk(at);
+}
+
+}  // namespace nigh::space
