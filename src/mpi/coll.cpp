@@ -1,0 +1,239 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The collective functions, blocking and non-blocking. One template takes a call from its arguments
+// (prepared, see coll_prepare.hpp) to message::Group or to the library; the functions themselves are made by
+// a macro, because each exists four times: blocking or not, with int or with MPI_Count.
+#include "mpi/coll.hpp"
+
+#include <new>
+
+#include "message/atomic.hpp"
+#include "mpi/coll_prepare.hpp"
+#include "mpi/hierarchy.hpp"
+#include "mpi/nbc.hpp"
+#include "mpi/ours.hpp"
+
+namespace nigh::mpi {
+namespace coll {
+namespace {
+
+// A communicator whose collectives are ours gets a Coll, and keeps its group through calls that are pending.
+void made(CommState& state) {
+  if (state.group == nullptr && state.hierarchy == nullptr) return;
+  auto* coll = new (std::nothrow) Coll;
+  if (coll == nullptr) {
+    say("no memory for a communicator's collectives");
+    real().Abort(state.comm, MPI_ERR_NO_MEM);
+    return;
+  }
+  coll->group = state.group;
+  state.coll = coll;
+}
+
+void freed(CommState& state) {
+  if (Coll* coll = coll_of(state); coll != nullptr) retire(coll, state);
+  state.coll = nullptr;
+}
+
+const CommHooks comm_hooks(made, freed);
+
+void start() { make_op_tables(); }
+void stop() {}
+const Hooks hooks(start, stop);
+
+int blocking_call(Function function, CommState& state, Prepared& p) {
+  using message::Outcome;
+  Outcome outcome = Outcome::ok;
+  if (p.no_memory) {
+    outcome = Outcome::no_memory;
+  } else if (!p.nothing) {
+    Coll& coll = *coll_of(state);
+    coll.enter();
+    outcome = coll.group->run(p.call);
+    coll.leave();
+    if (outcome == Outcome::ok && p.unpack_type != nullptr && !finish(p)) outcome = Outcome::no_memory;
+  }
+  count(function, Fate::covered);
+  count_bytes(function, p.call.bytes);
+  return outcome == Outcome::ok ? MPI_SUCCESS : raise(state.comm, outcome);
+}
+
+// `prepare` fills a Prepared or says why not, `library` is the call as it came.
+template <class Prepare, class Library>
+int blocking(Function function, MPI_Comm comm, Prepare prepare, Library library) {
+  CommState* state = comm_state(comm);
+  Fate fate;
+  if (!ours(state)) [[unlikely]] {
+    fate = fate_of(state);
+  } else {
+    Prepared p;
+    p.members = state->size;
+    p.member = state->rank;
+    fate = prepare(p);
+    if (fate == Fate::covered && !p.bad_buffer) [[likely]]
+      return blocking_call(function, *state, p);
+  }
+  count(function, fate == Fate::covered ? Fate::other : fate);
+  return library();
+}
+
+template <class Prepare, class Library>
+int non_blocking(Function function, MPI_Comm comm, MPI_Request* request, Prepare prepare, Library library) {
+  CommState* state = comm_state(comm);
+  Fate fate;
+  if (!ours(state) || request == nullptr) [[unlikely]] {
+    fate = fate_of(state);
+  } else if (Nbc* call = new_nbc(*state); call == nullptr) {
+    return raise(comm, message::Outcome::no_memory);
+  } else {
+    fate = prepare(call->prepared);
+    if (fate == Fate::covered && !call->prepared.bad_buffer) [[likely]] {
+      count(function, Fate::covered);
+      count_bytes(function, call->prepared.call.bytes);
+      return start_nbc(call, comm, request);
+    }
+    drop_nbc(call);
+  }
+  count(function, fate == Fate::covered ? Fate::other : fate);
+  return library();
+}
+
+}  // namespace
+
+void Coll::wait_turn() { message::yield_cpu(); }
+
+Fate fate_of(const CommState* state) {
+  if (state == nullptr) return Fate::foreign;
+  return state->inter ? Fate::inter : state->hierarchy != nullptr ? Fate::distant : state->why;
+}
+
+}  // namespace coll
+}  // namespace nigh::mpi
+
+using namespace nigh;
+using namespace nigh::mpi;
+using namespace nigh::mpi::coll;
+
+#define NIGH_UNPAREN(...) __VA_ARGS__
+
+// PARAMETERS and ARGUMENTS without the communicator, which comes last (and the request after it).
+#define NIGH_BLOCKING(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                      \
+  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {         \
+    return blocking(                                                            \
+        Function::NAME##SUFFIX, comm,                                           \
+        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, \
+        [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); });     \
+  }
+#define NIGH_NON_BLOCKING(NAME, I_NAME, SUFFIX, PARAMETERS, ARGUMENTS)                          \
+  int nigh_mpi_##I_NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm, MPI_Request* request) { \
+    return non_blocking(                                                                        \
+        Function::I_NAME##SUFFIX, comm, request,                                                \
+        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); },                 \
+        [&] { return real().I_NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm, request); });          \
+  }
+#define NIGH_HIERARCHICAL(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                                     \
+  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {                            \
+    const auto library = [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); };        \
+    if (CommState* state = comm_state(comm); state != nullptr && state->hierarchy) [[unlikely]]    \
+      return hierarchical_##NAME(Function::NAME##SUFFIX, *state, NIGH_UNPAREN ARGUMENTS, library); \
+    return blocking(                                                                               \
+        Function::NAME##SUFFIX, comm,                                                              \
+        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, library);          \
+  }
+
+#define NIGH_BCAST(C) (void* buffer, C count, MPI_Datatype type, int root), (buffer, count, type, root)
+#define NIGH_ALLREDUCE(C) \
+  (const void* send, void* receive, C count, MPI_Datatype type, MPI_Op op), (send, receive, count, type, op)
+#define NIGH_REDUCE(C)                                                                \
+  (const void* send, void* receive, C count, MPI_Datatype type, MPI_Op op, int root), \
+      (send, receive, count, type, op, root)
+#define NIGH_REDUCE_SCATTER(C)                                                       \
+  (const void* send, void* receive, const C counts[], MPI_Datatype type, MPI_Op op), \
+      (send, receive, counts, type, op)
+#define NIGH_GATHER(C)                                                                     \
+  (const void* send, C send_count, MPI_Datatype send_type, void* receive, C receive_count, \
+   MPI_Datatype receive_type, int root),                                                   \
+      (send, send_count, send_type, receive, receive_count, receive_type, root)
+#define NIGH_GATHERV(C, D)                                                                          \
+  (const void* send, C send_count, MPI_Datatype send_type, void* receive, const C receive_counts[], \
+   const D displacements[], MPI_Datatype receive_type, int root),                                   \
+      (send, send_count, send_type, receive, receive_counts, displacements, receive_type, root)
+#define NIGH_SCATTERV(C, D)                                                                                 \
+  (const void* send, const C send_counts[], const D displacements[], MPI_Datatype send_type, void* receive, \
+   C receive_count, MPI_Datatype receive_type, int root),                                                   \
+      (send, send_counts, displacements, send_type, receive, receive_count, receive_type, root)
+#define NIGH_ALLGATHER(C)                                                                  \
+  (const void* send, C send_count, MPI_Datatype send_type, void* receive, C receive_count, \
+   MPI_Datatype receive_type),                                                             \
+      (send, send_count, send_type, receive, receive_count, receive_type)
+#define NIGH_ALLGATHERV(C, D)                                                                       \
+  (const void* send, C send_count, MPI_Datatype send_type, void* receive, const C receive_counts[], \
+   const D displacements[], MPI_Datatype receive_type),                                             \
+      (send, send_count, send_type, receive, receive_counts, displacements, receive_type)
+#define NIGH_ALLTOALLV(C, D)                                                                             \
+  (const void* send, const C send_counts[], const D send_displacements[], MPI_Datatype send_type,        \
+   void* receive, const C receive_counts[], const D receive_displacements[], MPI_Datatype receive_type), \
+      (send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, \
+       receive_type)
+
+#define NIGH_EXPAND(MACRO, ...) MACRO(__VA_ARGS__)
+#define NIGH_BOTH(NAME, I_NAME, SUFFIX, ...)            \
+  NIGH_EXPAND(NIGH_BLOCKING, NAME, SUFFIX, __VA_ARGS__) \
+  NIGH_EXPAND(NIGH_NON_BLOCKING, NAME, I_NAME, SUFFIX, __VA_ARGS__)
+#define NIGH_BOTH_LEVELS(NAME, I_NAME, SUFFIX, ...)         \
+  NIGH_EXPAND(NIGH_HIERARCHICAL, NAME, SUFFIX, __VA_ARGS__) \
+  NIGH_EXPAND(NIGH_NON_BLOCKING, NAME, I_NAME, SUFFIX, __VA_ARGS__)
+
+#define NIGH_ALL(SUFFIX, C, D)                                                      \
+  NIGH_BOTH_LEVELS(Bcast, Ibcast, SUFFIX, NIGH_BCAST(C))                            \
+  NIGH_BOTH_LEVELS(Reduce, Ireduce, SUFFIX, NIGH_REDUCE(C))                         \
+  NIGH_BOTH_LEVELS(Allreduce, Iallreduce, SUFFIX, NIGH_ALLREDUCE(C))                \
+  NIGH_BOTH(Scan, Iscan, SUFFIX, NIGH_ALLREDUCE(C))                                 \
+  NIGH_BOTH(Exscan, Iexscan, SUFFIX, NIGH_ALLREDUCE(C))                             \
+  NIGH_BOTH(Reduce_scatter, Ireduce_scatter, SUFFIX, NIGH_REDUCE_SCATTER(C))        \
+  NIGH_BOTH(Reduce_scatter_block, Ireduce_scatter_block, SUFFIX, NIGH_ALLREDUCE(C)) \
+  NIGH_BOTH(Gather, Igather, SUFFIX, NIGH_GATHER(C))                                \
+  NIGH_BOTH(Gatherv, Igatherv, SUFFIX, NIGH_GATHERV(C, D))                          \
+  NIGH_BOTH(Scatter, Iscatter, SUFFIX, NIGH_GATHER(C))                              \
+  NIGH_BOTH(Scatterv, Iscatterv, SUFFIX, NIGH_SCATTERV(C, D))                       \
+  NIGH_BOTH(Allgather, Iallgather, SUFFIX, NIGH_ALLGATHER(C))                       \
+  NIGH_BOTH(Allgatherv, Iallgatherv, SUFFIX, NIGH_ALLGATHERV(C, D))                 \
+  NIGH_BOTH(Alltoall, Ialltoall, SUFFIX, NIGH_ALLGATHER(C))                         \
+  NIGH_BOTH(Alltoallv, Ialltoallv, SUFFIX, NIGH_ALLTOALLV(C, D))
+
+extern "C" {
+
+NIGH_ALL(, int, int)
+#ifdef NIGH_MPI_HAS_Bcast_c
+NIGH_ALL(_c, MPI_Count, MPI_Aint)
+#endif
+
+int nigh_mpi_Barrier(MPI_Comm comm) {
+  const auto library = [&] { return real().Barrier(comm); };
+  CommState* state = comm_state(comm);
+  if (state != nullptr && state->hierarchy) [[unlikely]]
+    return hierarchical_Barrier(Function::Barrier, *state, library);
+  if (!ours(state)) [[unlikely]] {
+    count(Function::Barrier, fate_of(state));
+    return library();
+  }
+  constexpr message::Call call;
+  Coll& group = *coll_of(*state);
+  group.enter();
+  const message::Outcome outcome = group.group->run(call);
+  group.leave();
+  count(Function::Barrier, Fate::covered);
+  return outcome == message::Outcome::ok ? MPI_SUCCESS : raise(comm, outcome);
+}
+
+int nigh_mpi_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  return non_blocking(
+      Function::Ibarrier, comm, request,
+      [](Prepared& p) {
+        p.call.kind = message::Kind::barrier;
+        return Fate::covered;
+      },
+      [&] { return real().Ibarrier(comm, request); });
+}
+}

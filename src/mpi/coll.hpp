@@ -1,0 +1,124 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One collective call of MPI on its way to message::Group. Whether a call is ours depends only on what all
+// members know to be equal (the communicator, and of reductions the operation and the type); how a member
+// gets its own bytes into one piece is its own affair: what lies in pieces is packed into a temporary, before
+// the call or after it. Blocking calls keep a Prepared on the stack, non-blocking ones in their operation:
+// the code between is the same.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "message/collective.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/op.hpp"
+#include "mpi/process.hpp"
+#include "mpi/types.hpp"
+
+namespace nigh::mpi::coll {
+
+// What collectives keep of a communicator (CommState::coll).
+struct Coll {
+  message::Group* group = nullptr;
+  std::atomic<bool> busy =
+      false;                     // a call is in the group: with threads a lock, else it keeps progress() out
+  std::atomic<int> pending = 0;  // non-blocking calls that have not ended
+  std::atomic<bool> orphan = false;  // the communicator is gone; the last pending call takes the rest along
+
+  bool try_enter() {
+    if (busy.load(std::memory_order_relaxed)) return false;
+    if (process().multiple) return !busy.exchange(true, std::memory_order_acquire);
+    busy.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  void enter() {
+    while (!try_enter()) wait_turn();
+  }
+  void leave() { busy.store(false, std::memory_order_release); }
+
+ private:
+  static void wait_turn();
+};
+
+inline Coll* coll_of(CommState& state) { return static_cast<Coll*>(state.coll); }
+
+// Where the blocks of a v-form lie and how long they are; arrays of the call, inline for as many members as
+// fit.
+class Arrays {
+ public:
+  Arrays() = default;
+  ~Arrays();
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+  // Room for `words` words, or nullptr. Until the call has ended.
+  std::size_t* take(std::size_t words);
+
+ private:
+  static constexpr std::size_t inline_words = 192;
+  std::size_t used_ = 0;
+  void* more_ = nullptr;  // a chain of blocks from malloc
+  std::size_t inline_[inline_words];
+};
+
+// Bytes of a message in one piece, in memory of the space if there is some left.
+class Temporary {
+ public:
+  Temporary() = default;
+  ~Temporary() {
+    if (data_ != nullptr) give_back();
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  void* take(std::size_t bytes);  // nullptr: no memory at all
+  [[nodiscard]] char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  void give_back();
+  void* data_ = nullptr;
+  bool in_space_ = false;
+};
+
+struct Prepared {
+  message::Call call;
+  Reduction reduction;
+  bool nothing = false;     // no member has anything to do
+  bool no_memory = false;   // for a temporary: this member can't take part
+  bool bad_buffer = false;  // null, with something to send or receive: the library shall say so
+  int members = 0, member = 0;
+  Temporary send, receive;
+  Arrays arrays;
+
+  // What to unpack from `receive` at the end: one block, or with the arrays one of each member.
+  TypeInfo* unpack_type = nullptr;
+  char* unpack_to = nullptr;
+  MPI_Count unpack_count = 0;  // elements of one block
+  int unpack_blocks = 0;
+  const std::size_t* unpack_counts = nullptr;   // of the v-forms: elements,
+  const std::size_t* unpack_places = nullptr;   // ... bytes from unpack_to, as signed numbers,
+  const std::size_t* unpack_offsets = nullptr;  // ... bytes in `receive`
+
+  [[nodiscard]] std::size_t bytes() const { return call.bytes; }
+};
+
+// MPI_Type_free is legal while a non-blocking call still has to unpack.
+inline void hold_types(Prepared& p) {
+  if (p.unpack_type != nullptr) hold(p.unpack_type);
+}
+inline void drop_types(Prepared& p) {
+  if (p.unpack_type != nullptr) drop(p.unpack_type);
+}
+
+// After the call: unpacks what was received in pieces. False: the library failed.
+bool finish(Prepared& p);
+
+// The fate of calls on a communicator whose collectives are not ours.
+Fate fate_of(const CommState* state);
+
+// Whether calls on this communicator are ours.
+inline bool ours(const CommState* state) {
+  return state != nullptr && state->group != nullptr && !state->hierarchy;
+}
+
+}  // namespace nigh::mpi::coll

@@ -1,0 +1,169 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See coll_prepare.hpp: from buffers of users, in one piece or many, to pieces.
+#include "mpi/coll_prepare.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace nigh::mpi::coll {
+
+Arrays::~Arrays() {
+  while (more_ != nullptr) {
+    void* next = *static_cast<void**>(more_);
+    std::free(more_);
+    more_ = next;
+  }
+}
+
+std::size_t* Arrays::take(std::size_t words) {
+  if (used_ + words <= inline_words) {
+    std::size_t* first = inline_ + used_;
+    used_ += words;
+    return first;
+  }
+  auto* block = static_cast<void**>(std::malloc(sizeof(void*) + words * sizeof(std::size_t)));
+  if (block == nullptr) return nullptr;
+  *block = more_;
+  more_ = block;
+  return reinterpret_cast<std::size_t*>(block + 1);
+}
+
+void* Temporary::take(std::size_t bytes) {
+  data_ = process().space->alloc(bytes + 1, 64);
+  in_space_ = data_ != nullptr;
+  if (!in_space_) data_ = std::malloc(bytes + 1);
+  return data_;
+}
+
+void Temporary::give_back() {
+  if (in_space_)
+    process().space->release(data_);
+  else
+    std::free(data_);
+}
+
+const void* send_piece(Prepared& p, const void* buffer, MPI_Count count, TypeInfo& type) {
+  const std::size_t bytes = bytes_of(count, type);
+  if (type.contiguous || bytes == 0) {
+    const void* first = at(buffer, type.lower);
+    p.bad_buffer |= first == nullptr && bytes != 0;
+    return first;
+  }
+  if (p.send.take(bytes) == nullptr || !pack(p.send.data(), bytes, buffer, count, type)) p.no_memory = true;
+  return p.send.data();
+}
+
+void* receive_piece(Prepared& p, void* buffer, MPI_Count count, int blocks, TypeInfo& type, bool keep) {
+  const std::size_t bytes = bytes_of(count, type) * static_cast<std::size_t>(blocks);
+  if (type.contiguous || bytes == 0) {
+    void* first = at(buffer, type.lower);
+    p.bad_buffer |= first == nullptr && bytes != 0;
+    return first;
+  }
+  if (p.receive.take(bytes) == nullptr ||
+      (keep && !pack(p.receive.data(), bytes, buffer, count * blocks, type))) {
+    p.no_memory = true;
+    return nullptr;
+  }
+  p.unpack_type = &type;
+  p.unpack_to = static_cast<char*>(buffer);
+  p.unpack_count = count * blocks;
+  p.unpack_blocks = 1;
+  return p.receive.data();
+}
+
+namespace {
+
+// In one piece each: where the user has them, counted from the lowest, because displacements may be negative.
+Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks, const TypeInfo& type) {
+  Side side;
+  const int n = p.members;
+  std::size_t* bytes = p.arrays.take(static_cast<std::size_t>(n));
+  std::size_t* offsets = p.arrays.take(static_cast<std::size_t>(n));
+  if (bytes == nullptr || offsets == nullptr) return p.no_memory = true, side;
+  std::ptrdiff_t lowest = 0;
+  bool any = false;
+  for (int i = 0; i < n; ++i) {
+    bytes[i] = blocks.counts[i] * type.size;
+    const auto place = static_cast<std::ptrdiff_t>(blocks.places[i]);
+    if (bytes[i] != 0 && (!any || place < lowest)) lowest = place;
+    any |= bytes[i] != 0;
+  }
+  for (int i = 0; i < n; ++i)
+    offsets[i] = bytes[i] == 0 ? 0 : blocks.places[i] - static_cast<std::size_t>(lowest);
+  side.bytes = bytes;
+  side.offsets = offsets;
+  side.base = const_cast<char*>(at(buffer, type.lower + lowest));
+  p.bad_buffer |= any && side.base == nullptr;
+  return side;
+}
+
+// In pieces: one after the other in a temporary.
+Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks, const TypeInfo& type) {
+  Side side;
+  const int n = p.members;
+  std::size_t* bytes = p.arrays.take(static_cast<std::size_t>(n));
+  std::size_t* offsets = p.arrays.take(static_cast<std::size_t>(n));
+  if (bytes == nullptr || offsets == nullptr) return p.no_memory = true, side;
+  std::size_t total = 0;
+  for (int i = 0; i < n; ++i) {
+    bytes[i] = blocks.counts[i] * type.size;
+    offsets[i] = total;
+    total += bytes[i];
+  }
+  side.bytes = bytes;
+  side.offsets = offsets;
+  side.base = temporary.take(total);
+  p.no_memory |= side.base == nullptr;
+  return side;
+}
+
+bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks& blocks, TypeInfo& type) {
+  for (int i = 0; i < p.members; ++i)
+    if (side.bytes[i] != 0 && !pack(static_cast<char*>(side.base) + side.offsets[i], side.bytes[i],
+                                    at(buffer, static_cast<std::ptrdiff_t>(blocks.places[i])),
+                                    static_cast<MPI_Count>(blocks.counts[i]), type))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks, TypeInfo& type) {
+  if (type.contiguous) return user_blocks(p, buffer, blocks, type);
+  const Side side = packed_blocks(p, p.send, blocks, type);
+  if (!p.no_memory && !pack_blocks(p, side, buffer, blocks, type)) p.no_memory = true;
+  return side;
+}
+
+Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, TypeInfo& type, bool keep) {
+  if (type.contiguous) return user_blocks(p, buffer, blocks, type);
+  const Side side = packed_blocks(p, p.receive, blocks, type);
+  if (p.no_memory) return side;
+  if (keep && !pack_blocks(p, side, buffer, blocks, type)) p.no_memory = true;
+  p.unpack_type = &type;
+  p.unpack_to = static_cast<char*>(buffer);
+  p.unpack_blocks = p.members;
+  p.unpack_counts = blocks.counts;
+  p.unpack_places = blocks.places;
+  p.unpack_offsets = side.offsets;
+  return side;
+}
+
+bool finish(Prepared& p) {
+  if (p.unpack_type == nullptr) return true;
+  TypeInfo& type = *p.unpack_type;
+  if (p.unpack_counts == nullptr)
+    return unpack(p.receive.data(), bytes_of(p.unpack_count, type), p.unpack_to, p.unpack_count, type);
+  for (int i = 0; i < p.unpack_blocks; ++i) {
+    const auto count = static_cast<MPI_Count>(p.unpack_counts[i]);
+    if (count != 0 && !unpack(p.receive.data() + p.unpack_offsets[i], bytes_of(count, type),
+                              p.unpack_to + static_cast<std::ptrdiff_t>(p.unpack_places[i]), count, type))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace nigh::mpi::coll

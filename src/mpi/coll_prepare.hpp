@@ -1,0 +1,348 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From the arguments of each collective function to a message::Call. Templates, because MPI has each function
+// twice (int and MPI_Count; displacements int and MPI_Aint). Each returns `covered`, or why this call is the
+// library's: either for a reason that all members share, or because the arguments are wrong and the library
+// shall say so.
+#pragma once
+
+#include "mpi/coll.hpp"
+
+namespace nigh::mpi::coll {
+
+// `count` elements at `buffer` as the send side of a call: where they lie, or packed.
+const void* send_piece(Prepared& p, const void* buffer, MPI_Count count, TypeInfo& type);
+// Room for `blocks` times `count` elements as the receive side; remembers to unpack. `keep`: what is in the
+// buffer is an operand, too.
+void* receive_piece(Prepared& p, void* buffer, MPI_Count count, int blocks, TypeInfo& type, bool keep);
+
+inline const char* at(const void* buffer, std::ptrdiff_t offset) {
+  return reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(buffer) +
+                                       static_cast<std::uintptr_t>(offset));
+}
+inline char* at(void* buffer, std::ptrdiff_t offset) {
+  return const_cast<char*>(at(const_cast<const void*>(buffer), offset));
+}
+
+inline std::size_t bytes_of(MPI_Count count, const TypeInfo& type) {
+  return static_cast<std::size_t>(count) * type.size;
+}
+
+// The blocks of a v-form on one side of a call.
+struct Side {
+  const std::size_t* bytes = nullptr;
+  const std::size_t* offsets = nullptr;
+  void* base = nullptr;
+};
+
+// What the templates below hand to the parts that are no templates: arrays of counts and displacements of one
+// side.
+struct Blocks {
+  std::size_t* counts = nullptr;  // elements
+  std::size_t* places = nullptr;  // displacements in bytes, signed
+  bool bad = false;
+};
+
+template <class Count, class Displacement>
+Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements,
+                   const TypeInfo& type) {
+  Blocks blocks;
+  const auto n = static_cast<std::size_t>(p.members);
+  blocks.counts = p.arrays.take(n);
+  blocks.places = p.arrays.take(n);
+  if (blocks.counts == nullptr || blocks.places == nullptr) {
+    p.no_memory = true;
+    return blocks;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (counts[i] < 0) blocks.bad = true;
+    blocks.counts[i] = static_cast<std::size_t>(counts[i]);
+    blocks.places[i] = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(displacements[i]) * type.extent);
+  }
+  return blocks;
+}
+
+Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks, TypeInfo& type);
+Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, TypeInfo& type, bool keep);
+
+// --- the functions ---
+
+template <class Count>
+Fate prepare_Bcast(Prepared& p, void* buffer, Count count, MPI_Datatype type, int root) {
+  TypeInfo* info = type_info(type);
+  if (info == nullptr) return Fate::type;
+  if (count < 0 || root < 0 || root >= p.members) return Fate::other;
+  p.call.kind = message::Kind::bcast;
+  p.call.root = root;
+  p.call.bytes = bytes_of(count, *info);
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (root == p.member) {
+    p.call.send = send_piece(p, buffer, count, *info);
+    p.call.receive = const_cast<void*>(p.call.send);
+  } else {
+    p.call.receive = receive_piece(p, buffer, count, 1, *info, false);
+  }
+  return Fate::covered;
+}
+
+// The part that all reductions share: operation, type, operands.
+template <class Count>
+Fate prepare_reduction(Prepared& p, message::Kind kind, const void* send, void* receive, Count count,
+                       MPI_Datatype type, MPI_Op op) {
+  if (count < 0) return Fate::other;
+  p.call.kind = kind;
+  p.call.combine = p.reduction.find(op, type);
+  if (p.call.combine == nullptr) return Fate::operation;
+  p.call.bytes = static_cast<std::size_t>(count) * p.call.combine->element_bytes;
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  p.call.send = send == MPI_IN_PLACE ? message::in_place : send;
+  p.call.receive = receive;
+  return p.call.send != nullptr ? Fate::covered : Fate::other;
+}
+
+template <class Count>
+Fate prepare_Allreduce(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type,
+                       MPI_Op op) {
+  const Fate fate = prepare_reduction(p, message::Kind::allreduce, send, receive, count, type, op);
+  return fate == Fate::covered && receive == nullptr && !p.nothing ? Fate::other : fate;
+}
+
+template <class Count>
+Fate prepare_Reduce(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,
+                    int root) {
+  if (root < 0 || root >= p.members) return Fate::other;
+  const bool here = root == p.member;
+  if (here ? receive == nullptr : send == MPI_IN_PLACE) return Fate::other;
+  p.call.root = root;
+  return prepare_reduction(p, message::Kind::reduce, send, here ? receive : nullptr, count, type, op);
+}
+
+template <class Count>
+Fate prepare_Scan(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op) {
+  const Fate fate = prepare_reduction(p, message::Kind::scan, send, receive, count, type, op);
+  return fate == Fate::covered && receive == nullptr && !p.nothing ? Fate::other : fate;
+}
+
+template <class Count>
+Fate prepare_Exscan(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op) {
+  const Fate fate = prepare_reduction(p, message::Kind::exscan, send, receive, count, type, op);
+  return fate == Fate::covered && receive == nullptr && send == MPI_IN_PLACE && !p.nothing ? Fate::other
+                                                                                           : fate;
+}
+
+template <class Count>
+Fate prepare_Reduce_scatter_block(Prepared& p, const void* send, void* receive, Count count,
+                                  MPI_Datatype type, MPI_Op op) {
+  return prepare_reduction(p, message::Kind::reduce_scatter, send, receive, count, type, op);
+}
+
+template <class Count>
+Fate prepare_Reduce_scatter(Prepared& p, const void* send, void* receive, const Count* counts,
+                            MPI_Datatype type, MPI_Op op) {
+  std::size_t* words = p.arrays.take(2 * static_cast<std::size_t>(p.members));
+  if (words == nullptr) return p.no_memory = true, Fate::covered;
+  MPI_Count all = 0;
+  for (int i = 0; i < p.members; ++i) {
+    if (counts[i] < 0) return Fate::other;
+    all += counts[i];
+  }
+  const Fate fate = prepare_reduction(p, message::Kind::reduce_scatter, send, receive, all, type, op);
+  if (fate != Fate::covered || p.nothing) return fate;
+  std::size_t offset = 0;
+  for (int i = 0; i < p.members; ++i) {
+    words[i] = static_cast<std::size_t>(counts[i]) * p.call.combine->element_bytes;
+    words[p.members + i] = offset;
+    offset += words[i];
+  }
+  p.call.receive_bytes = words;
+  p.call.receive_offsets = words + p.members;
+  p.call.bytes = words[p.member];
+  return Fate::covered;
+}
+
+template <class Count>
+Fate prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                    Count receive_count, MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Fate::other;
+  const bool here = root == p.member;
+  const bool in_place = here && send == MPI_IN_PLACE;
+  if (!here && send == MPI_IN_PLACE) return Fate::other;
+  TypeInfo* from = in_place ? nullptr : type_info(send_type);
+  TypeInfo* to = here ? type_info(receive_type) : nullptr;
+  if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
+  if ((!in_place && send_count < 0) || (here && receive_count < 0)) return Fate::other;
+  p.call.kind = message::Kind::gather;
+  p.call.root = root;
+  p.call.bytes = here ? bytes_of(receive_count, *to) : bytes_of(send_count, *from);
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
+  if (here) p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
+  return Fate::covered;
+}
+
+template <class Count, class Displacement>
+Fate prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                     const Count* receive_counts, const Displacement* displacements,
+                     MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Fate::other;
+  const bool here = root == p.member;
+  const bool in_place = here && send == MPI_IN_PLACE;
+  if (!here && send == MPI_IN_PLACE) return Fate::other;
+  TypeInfo* from = in_place ? nullptr : type_info(send_type);
+  TypeInfo* to = here ? type_info(receive_type) : nullptr;
+  if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
+  if (!in_place && send_count < 0) return Fate::other;
+  p.call.kind = message::Kind::gather;
+  p.call.root = root;
+  p.call.bytes = in_place ? 0 : bytes_of(send_count, *from);
+  p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
+  if (!here) return Fate::covered;
+  const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
+  if (blocks.bad) return Fate::other;
+  if (p.no_memory) return Fate::covered;
+  const Side side = receive_blocks(p, receive, blocks, *to, in_place);
+  p.call.receive = side.base;
+  p.call.receive_bytes = side.bytes;
+  p.call.receive_offsets = side.offsets;
+  if (side.bytes != nullptr) p.call.bytes = side.bytes[p.member];
+  return Fate::covered;
+}
+
+template <class Count>
+Fate prepare_Scatter(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                     Count receive_count, MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Fate::other;
+  const bool here = root == p.member;
+  const bool in_place = here && receive == MPI_IN_PLACE;
+  if (!here && receive == MPI_IN_PLACE) return Fate::other;
+  TypeInfo* from = here ? type_info(send_type) : nullptr;
+  TypeInfo* to = in_place ? nullptr : type_info(receive_type);
+  if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
+  if ((here && send_count < 0) || (!in_place && receive_count < 0)) return Fate::other;
+  p.call.kind = message::Kind::scatter;
+  p.call.root = root;
+  p.call.bytes = here ? bytes_of(send_count, *from) : bytes_of(receive_count, *to);
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (here) p.call.send = send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
+  p.call.receive = in_place ? const_cast<void*>(message::in_place)
+                            : receive_piece(p, receive, receive_count, 1, *to, false);
+  return Fate::covered;
+}
+
+template <class Count, class Displacement>
+Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
+                      const Displacement* displacements, MPI_Datatype send_type, void* receive,
+                      Count receive_count, MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Fate::other;
+  const bool here = root == p.member;
+  const bool in_place = here && receive == MPI_IN_PLACE;
+  if (!here && receive == MPI_IN_PLACE) return Fate::other;
+  TypeInfo* from = here ? type_info(send_type) : nullptr;
+  TypeInfo* to = in_place ? nullptr : type_info(receive_type);
+  if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
+  if (!in_place && receive_count < 0) return Fate::other;
+  p.call.kind = message::Kind::scatter;
+  p.call.root = root;
+  p.call.bytes = in_place ? 0 : bytes_of(receive_count, *to);
+  if (here) {
+    const Blocks blocks = read_blocks(p, send_counts, displacements, *from);
+    if (blocks.bad) return Fate::other;
+    if (p.no_memory) return Fate::covered;
+    const Side side = send_blocks(p, send, blocks, *from);
+    p.call.send = side.base;
+    p.call.send_bytes = side.bytes;
+    p.call.send_offsets = side.offsets;
+    if (side.bytes != nullptr) p.call.bytes = side.bytes[p.member];
+  }
+  p.call.receive = in_place ? const_cast<void*>(message::in_place)
+                            : receive_piece(p, receive, receive_count, 1, *to, false);
+  return Fate::covered;
+}
+
+template <class Count>
+Fate prepare_Allgather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                       Count receive_count, MPI_Datatype receive_type) {
+  const bool in_place = send == MPI_IN_PLACE;
+  TypeInfo* from = in_place ? nullptr : type_info(send_type);
+  TypeInfo* to = type_info(receive_type);
+  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
+  p.call.kind = message::Kind::allgather;
+  p.call.bytes = bytes_of(receive_count, *to);
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
+  p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
+  return Fate::covered;
+}
+
+template <class Count, class Displacement>
+Fate prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type,
+                        void* receive, const Count* receive_counts, const Displacement* displacements,
+                        MPI_Datatype receive_type) {
+  const bool in_place = send == MPI_IN_PLACE;
+  TypeInfo* from = in_place ? nullptr : type_info(send_type);
+  TypeInfo* to = type_info(receive_type);
+  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  if (!in_place && send_count < 0) return Fate::other;
+  p.call.kind = message::Kind::allgather;
+  p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
+  const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
+  if (blocks.bad) return Fate::other;
+  if (p.no_memory) return Fate::covered;
+  const Side side = receive_blocks(p, receive, blocks, *to, in_place);
+  p.call.receive = side.base;
+  p.call.receive_bytes = side.bytes;
+  p.call.receive_offsets = side.offsets;
+  if (side.bytes != nullptr) p.call.bytes = side.bytes[p.member];
+  return Fate::covered;
+}
+
+template <class Count>
+Fate prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                      Count receive_count, MPI_Datatype receive_type) {
+  const bool in_place = send == MPI_IN_PLACE;
+  TypeInfo* from = in_place ? nullptr : type_info(send_type);
+  TypeInfo* to = type_info(receive_type);
+  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
+  p.call.kind = message::Kind::alltoall;
+  p.call.bytes = bytes_of(receive_count, *to);
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  p.call.send = in_place ? message::in_place
+                         : send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
+  p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
+  return Fate::covered;
+}
+
+template <class Count, class Displacement>
+Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
+                       const Displacement* send_displacements, MPI_Datatype send_type, void* receive,
+                       const Count* receive_counts, const Displacement* receive_displacements,
+                       MPI_Datatype receive_type) {
+  const bool in_place = send == MPI_IN_PLACE;
+  TypeInfo* from = in_place ? nullptr : type_info(send_type);
+  TypeInfo* to = type_info(receive_type);
+  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  p.call.kind = message::Kind::alltoall;
+  p.call.send = message::in_place;
+  if (!in_place) {
+    const Blocks blocks = read_blocks(p, send_counts, send_displacements, *from);
+    if (blocks.bad) return Fate::other;
+    if (p.no_memory) return Fate::covered;
+    const Side side = send_blocks(p, send, blocks, *from);
+    p.call.send = side.base;
+    p.call.send_bytes = side.bytes;
+    p.call.send_offsets = side.offsets;
+  }
+  const Blocks blocks = read_blocks(p, receive_counts, receive_displacements, *to);
+  if (blocks.bad) return Fate::other;
+  if (p.no_memory) return Fate::covered;
+  const Side side = receive_blocks(p, receive, blocks, *to, in_place);
+  p.call.receive = side.base;
+  p.call.receive_bytes = side.bytes;
+  p.call.receive_offsets = side.offsets;
+  return Fate::covered;
+}
+
+}  // namespace nigh::mpi::coll

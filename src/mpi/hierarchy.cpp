@@ -1,0 +1,180 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See hierarchy.hpp. The leader of a node is its first member: place 0 in the node's group, and the node's
+// number among the leaders. A node with one member has no group; its only member is its leader.
+#include "mpi/hierarchy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nigh::mpi::coll {
+namespace {
+
+using message::Call;
+using message::Kind;
+using message::Outcome;
+
+// What the library takes at once.
+constexpr MPI_Count most = MPI_Count{1} << 30;
+
+// One call within the node; nothing to do for a member that is alone there.
+Outcome within(CommState& state, const Call& call) {
+  if (state.group == nullptr) return Outcome::ok;
+  Coll& coll = *coll_of(state);
+  coll.enter();
+  const Outcome outcome = coll.group->run(call);
+  coll.leave();
+  return outcome;
+}
+
+int done(Function function, CommState& state, const Prepared& p, Outcome outcome, int code) {
+  count(function, Fate::covered);
+  count_bytes(function, p.call.bytes);
+  return outcome != Outcome::ok ? raise(state.comm, outcome) : code;
+}
+
+bool leads(const Hierarchy& levels) { return levels.leaders != MPI_COMM_NULL; }
+
+int own_place(const CommState& state) {
+  return state.hierarchy->local_of[static_cast<std::size_t>(state.rank)];
+}
+int place_of(const CommState& state, int rank) {
+  return state.hierarchy->local_of[static_cast<std::size_t>(rank)];
+}
+int node_of(const CommState& state, int rank) {
+  return state.hierarchy->node_of[static_cast<std::size_t>(rank)];
+}
+
+// The operand and the result of this node's part of a reduction; false: no memory.
+struct NodeSum {
+  Call call;
+  char* result = nullptr;  // the leader's
+  Temporary temporary;
+  bool make(const CommState& state, const Prepared& p, void* receive) {
+    call.kind = Kind::reduce;
+    call.root = 0;
+    call.bytes = p.call.bytes;
+    call.combine = p.call.combine;
+    call.send = p.call.send;
+    if (own_place(state) != 0) {
+      if (call.send == message::in_place) call.send = receive;
+      return true;
+    }
+    result = static_cast<char*>(receive != nullptr ? receive : temporary.take(call.bytes));
+    call.receive = result;
+    return result != nullptr;
+  }
+  // Alone on the node: the operand is the result.
+  void alone() const {
+    if (call.send != message::in_place && call.send != result) std::memcpy(result, call.send, call.bytes);
+  }
+};
+
+Outcome bcast_within(CommState& state, void* data, std::size_t bytes, int root) {
+  Call call;
+  call.kind = Kind::bcast;
+  call.receive = data;
+  if (own_place(state) == root) call.send = data;
+  call.bytes = bytes;
+  call.root = root;
+  return within(state, call);
+}
+
+}  // namespace
+
+bool commutes(MPI_Op op) {
+  int yes = 0;
+  return real().Op_commutative(op, &yes) == MPI_SUCCESS && yes != 0;
+}
+
+int hierarchical_barrier(Function function, CommState& state) {
+  Call call;
+  call.kind = Kind::barrier;
+  Outcome outcome = within(state, call);
+  int code = MPI_SUCCESS;
+  if (leads(*state.hierarchy)) code = real().Barrier(state.hierarchy->leaders);
+  if (outcome == Outcome::ok) outcome = within(state, call);
+  const Prepared nothing = {};
+  return done(function, state, nothing, outcome, code);
+}
+
+// On the root's node first, so that its leader has it; then leaders; then the other nodes.
+int hierarchical_bcast(Function function, CommState& state, Prepared& p) {
+  Outcome outcome = p.no_memory ? Outcome::no_memory : Outcome::ok;
+  int code = MPI_SUCCESS;
+  if (!p.nothing && outcome == Outcome::ok) {
+    const Hierarchy& levels = *state.hierarchy;
+    const int root_node = node_of(state, p.call.root);
+    auto* data = static_cast<char*>(p.call.receive);
+    if (levels.node == root_node)
+      outcome = bcast_within(state, data, p.call.bytes, place_of(state, p.call.root));
+    const auto bytes = static_cast<MPI_Count>(p.call.bytes);
+    for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most)
+      code = real().Bcast(data + at, static_cast<int>(std::min(most, bytes - at)), MPI_BYTE, root_node,
+                          levels.leaders);
+    if (levels.node != root_node && outcome == Outcome::ok)
+      outcome = bcast_within(state, data, p.call.bytes, 0);
+    if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
+  }
+  return done(function, state, p, outcome, code);
+}
+
+int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI_Count count,
+                           MPI_Datatype type, MPI_Op op) {
+  if (p.nothing) return done(function, state, p, Outcome::ok, MPI_SUCCESS);
+  NodeSum sum;
+  Outcome outcome = sum.make(state, p, p.call.receive) ? Outcome::ok : Outcome::no_memory;
+  if (outcome == Outcome::ok) outcome = within(state, sum.call);
+  int code = MPI_SUCCESS;
+  if (outcome == Outcome::ok && leads(*state.hierarchy)) {
+    if (state.group == nullptr) sum.alone();
+    for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most)
+      code = real().Allreduce(
+          MPI_IN_PLACE, sum.result + static_cast<std::size_t>(at) * p.call.combine->element_bytes,
+          static_cast<int>(std::min(most, count - at)), type, op, state.hierarchy->leaders);
+  }
+  if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, p.call.bytes, 0);
+  return done(function, state, p, outcome, code);
+}
+
+// Within nodes to the leaders, between them to that of the root's node, which hands it to the root.
+int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
+                        MPI_Op op) {
+  if (p.nothing) return done(function, state, p, Outcome::ok, MPI_SUCCESS);
+  const Hierarchy& levels = *state.hierarchy;
+  const int root = p.call.root, root_node = node_of(state, root), root_place = place_of(state, root);
+  NodeSum sum;
+  Outcome outcome = sum.make(state, p, p.call.receive) ? Outcome::ok : Outcome::no_memory;
+  if (outcome == Outcome::ok) outcome = within(state, sum.call);
+  int code = MPI_SUCCESS;
+  const bool mine = levels.node == root_node;
+  if (outcome == Outcome::ok && leads(levels)) {
+    if (state.group == nullptr) sum.alone();
+    for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most) {
+      char* part = sum.result + static_cast<std::size_t>(at) * p.call.combine->element_bytes;
+      code = real().Reduce(mine ? MPI_IN_PLACE : part, mine ? part : nullptr,
+                           static_cast<int>(std::min(most, count - at)), type, op, root_node, levels.leaders);
+    }
+  }
+  if (outcome == Outcome::ok && mine && root_place != 0) {  // a scatter in which only the root gets something
+    const std::size_t members = levels.members.size();
+    std::size_t* words = p.arrays.take(2 * members);
+    if (words == nullptr) return done(function, state, p, Outcome::no_memory, code);
+    std::fill(words, words + 2 * members, 0);
+    words[root_place] = p.call.bytes;
+    Call call;
+    call.kind = Kind::scatter;
+    call.send = sum.result;
+    call.receive = own_place(state) == 0 ? const_cast<void*>(message::in_place) : p.call.receive;
+    call.bytes = own_place(state) == root_place ? p.call.bytes : 0;
+    if (own_place(state) == 0) {
+      call.send_bytes = words;
+      call.send_offsets = words + members;
+    }
+    outcome = within(state, call);
+  }
+  return done(function, state, p, outcome, code);
+}
+
+}  // namespace nigh::mpi::coll

@@ -1,0 +1,70 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives over several nodes, when all ranks of the job promise to have us (NIGH_MPI_HIERARCHY): the part
+// within a node is ours, between nodes one leader of each speaks through the library. Operands meet in
+// another order than that of the ranks, so reductions are ours only where the operation commutes.
+#pragma once
+
+#include "mpi/coll_prepare.hpp"
+
+namespace nigh::mpi::coll {
+
+int hierarchical_barrier(Function function, CommState& state);
+int hierarchical_bcast(Function function, CommState& state, Prepared& p);
+// The arguments as MPI has them; `p` was prepared from them.
+int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
+                        MPI_Op op);
+int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI_Count count,
+                           MPI_Datatype type, MPI_Op op);
+bool commutes(MPI_Op op);
+
+inline void place(Prepared& p, const CommState& state) {
+  p.members = state.size;
+  p.member = state.rank;
+}
+
+template <class Library>
+int hand_on(Function function, Fate fate, Library library) {
+  count(function, fate == Fate::covered ? Fate::other : fate);
+  return library();
+}
+
+template <class Library>
+int hierarchical_Barrier(Function function, CommState& state, Library /*library*/) {
+  return hierarchical_barrier(function, state);
+}
+
+template <class Count, class Library>
+int hierarchical_Bcast(Function function, CommState& state, void* buffer, Count count, MPI_Datatype type,
+                       int root, Library library) {
+  Prepared p;
+  place(p, state);
+  const Fate fate = prepare_Bcast(p, buffer, count, type, root);
+  if (fate != Fate::covered || p.bad_buffer) return hand_on(function, fate, library);
+  return hierarchical_bcast(function, state, p);
+}
+
+template <class Count, class Library>
+int hierarchical_Reduce(Function function, CommState& state, const void* send, void* receive, Count count,
+                        MPI_Datatype type, MPI_Op op, int root, Library library) {
+  Prepared p;
+  place(p, state);
+  Fate fate = prepare_Reduce(p, send, receive, count, type, op, root);
+  if (fate == Fate::covered && !commutes(op)) fate = Fate::operation;
+  if (fate != Fate::covered) return hand_on(function, fate, library);
+  return hierarchical_reduce(function, state, p, count, type, op);
+}
+
+template <class Count, class Library>
+int hierarchical_Allreduce(Function function, CommState& state, const void* send, void* receive, Count count,
+                           MPI_Datatype type, MPI_Op op, Library library) {
+  Prepared p;
+  place(p, state);
+  Fate fate = prepare_Allreduce(p, send, receive, count, type, op);
+  if (fate == Fate::covered && !commutes(op)) fate = Fate::operation;
+  if (fate != Fate::covered) return hand_on(function, fate, library);
+  return hierarchical_allreduce(function, state, p, count, type, op);
+}
+
+}  // namespace nigh::mpi::coll

@@ -1,0 +1,49 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Non-blocking collectives: a call of message::Group behind a request that is ours (request.hpp). Peers
+// depend on its being driven whatever this rank waits for, so every wait of ours drives it, and so does the
+// library's own progress where that can be hooked (nbc.cpp).
+#pragma once
+
+#include "mpi/coll.hpp"
+#include "mpi/request.hpp"
+
+namespace nigh::mpi::coll {
+
+class Nbc final : public Operation {
+ public:
+  explicit Nbc(CommState& state);
+  bool advance() override;
+  int end(MPI_Status& status) override;
+  void release() override;
+  [[nodiscard]] bool complete() const {
+    return outcome_.load(std::memory_order_relaxed) != message::Outcome::pending;
+  }
+
+  Prepared prepared;
+
+ private:
+  friend int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
+  friend void drop_nbc(Nbc* call);
+  void ended(message::Outcome outcome);
+
+  Coll* coll_;
+  MPI_Comm comm_;
+  message::Group::Pending* pending_ = nullptr;
+  std::atomic<message::Outcome> outcome_ = message::Outcome::pending;
+
+ public:
+  Nbc *next = nullptr, *before = nullptr;  // of those that were started and not released
+};
+
+// nullptr: no memory.
+Nbc* new_nbc(CommState& state);
+void drop_nbc(Nbc* call);  // one that was not started
+// Starts what `call->prepared` says.
+int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
+
+// The communicator goes away while calls of it are pending: the group lives as long as they do.
+void retire(Coll* coll, CommState& state);
+
+}  // namespace nigh::mpi::coll
