@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Requests that are ours. The user holds a carrier: a handle that the library made (an inactive persistent send to
-// nobody), unique for as long as we use it, valid for MPI_Request_c2f and comparisons, and recycled afterwards. The
-// libraries' own handles can't serve: both hand one and the same out for all sends that were complete at once.
-// MPI_Wait* and MPI_Test* of all forms find the operation behind a carrier and drive it; what they are given else
-// goes to the library.
+// Requests that are ours. The user holds a carrier: a handle that the library made (an inactive persistent
+// send to nobody), unique for as long as we use it, valid for MPI_Request_c2f and comparisons, and recycled
+// afterwards. The libraries' own handles can't serve: both hand one and the same out for all sends that were
+// complete at once. MPI_Wait* and MPI_Test* of all forms find the operation behind a carrier and drive it;
+// what they are given else goes to the library.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace nigh::mpi {
 
-// One operation behind a carrier. With MPI_THREAD_MULTIPLE one thread at a time is in it, and none of these may wait
-// for another operation.
+// One operation behind a carrier. With MPI_THREAD_MULTIPLE one thread at a time is in it, and none of these
+// may wait for another operation.
 class Operation {
  public:
   Operation() = default;
@@ -24,11 +24,13 @@ class Operation {
 
   // Goes on as far as that needs no waiting; true: it has ended. Called again after that, until end().
   virtual bool advance() = 0;
-  // It has ended, and the user learns of it now. `status` is never null and was made empty; returns what becomes its
-  // MPI_ERROR (raise() was called where that is not MPI_SUCCESS).
+  // The same when the caller waits for more than this: no need to end what could end by itself.
+  virtual bool attend() { return advance(); }
+  // It has ended, and the user learns of it now. `status` is never null and was made empty; returns what
+  // becomes its MPI_ERROR (raise() was called where that is not MPI_SUCCESS).
   virtual int end(MPI_Status& status) = 0;
-  // The user's handle is gone: after end(), after MPI_Request_free of one that has ended, or at MPI_Finalize. Frees
-  // what it holds, itself included.
+  // The user's handle is gone: after end(), after MPI_Request_free of one that has ended, or at MPI_Finalize.
+  // Frees what it holds, itself included.
   virtual void release() = 0;
   // A persistent one becomes active. An error code was raised.
   virtual int start() { return MPI_ERR_REQUEST; }
@@ -38,8 +40,8 @@ class Operation {
 
   bool persistent = false;  // end() makes it inactive, not free
   bool active = true;
-  // Peers depend on its being driven whatever this rank waits for (a collective). Others (a send that was offered)
-  // are looked at only when the user asks for them.
+  // Peers depend on its being driven whatever this rank waits for (a collective). Others (a send that was
+  // offered) are looked at only when the user asks for them.
   bool driven = false;
 
  protected:
@@ -48,10 +50,12 @@ class Operation {
 
 // Makes *request a carrier of the operation. False: the library gave no handle; nothing happened.
 bool adopt(Operation* operation, MPI_Request* request);
+// Undoes it: the operation could not be started; releases it. *request becomes MPI_REQUEST_NULL.
+void disown(MPI_Request* request);
 
-// Drives what must go on while this rank waits for something else: driven operations, and receives of large messages
-// that were matched, so that their senders get their buffers back. For whoever waits for peers in a loop of his own.
-// Does nothing when called from within itself.
+// Drives what must go on while this rank waits for something else: driven operations, and receives of large
+// messages that were matched, so that their senders get their buffers back. For whoever waits for peers in a
+// loop of his own. Does nothing when called from within itself.
 void drive();
 
 // How much there is to drive that can't wait for the user's next call about it.

@@ -1,10 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI datatypes as memory: how many bytes of message one element has and where they lie. A type is walked once
-// (types_flatten.cpp), the result is kept by an attribute of the type and found again through a small direct-mapped
-// cache; the attribute's delete callback tells that the handle is gone, while messages under way still hold what they
-// need. The first question about any message, "is it surely small?", costs one load and two compares.
+// MPI datatypes as memory: how many bytes of message one element has and where they lie. A type is walked
+// once (types_flatten.cpp), the result is kept by an attribute of the type and found again through a small
+// direct-mapped cache; the attribute's delete callback tells that the handle is gone, while messages under
+// way still hold what they need. The first question about any message, "is it surely small?", costs one load
+// and two compares.
 #pragma once
 
 #include <atomic>
@@ -24,17 +25,17 @@ inline constexpr std::size_t wire_bytes = 176;
 
 struct TypeInfo {
   std::atomic<std::uintptr_t> handle = 0;
-  std::size_t size = 0;        // bytes of message in one element
-  std::ptrdiff_t extent = 0;   // from one element to the next
-  std::ptrdiff_t lower = 0;    // the first byte that an element touches, and the one after the last
+  std::size_t size = 0;       // bytes of message in one element
+  std::ptrdiff_t extent = 0;  // from one element to the next
+  std::ptrdiff_t lower = 0;   // the first byte that an element touches, and the one after the last
   std::ptrdiff_t upper = 0;
-  bool contiguous = false;     // any number of elements is one piece, from `lower` on
-  bool opaque = false;         // too many blocks, or built in a way we don't know: only the library can walk it
+  bool contiguous = false;  // any number of elements is one piece, from `lower` on
+  bool opaque = false;      // too many blocks, or built in a way we don't know: only the library can walk it
   bool named = false;
-  message::Layout layout;      // unless opaque; the blocks are in memory of the space
-  bool shared_layout = false;  // ... so that peers can read them; else they are ours alone
+  message::Layout layout;                 // unless opaque; the blocks are in memory of the space
+  bool shared_layout = false;             // ... so that peers can read them; else they are ours alone
   MPI_Datatype type = MPI_DATATYPE_NULL;  // opaque: a duplicate of our own that outlives the user's
-  std::atomic<int> users = 0;  // the attribute, and messages under way
+  std::atomic<int> users = 0;             // the attribute, and messages under way
   TypeInfo* next = nullptr;
 };
 
@@ -42,8 +43,9 @@ struct TypeInfo {
 TypeInfo* type_info_slow(MPI_Datatype type);
 
 inline constexpr std::size_t type_cache_size = 64;
-extern std::atomic<std::uint64_t> g_type_low[type_cache_size];    // handle << 16 | elements that reach wire_bytes
-extern std::atomic<TypeInfo*> g_type_cache[type_cache_size];      // never nullptr
+extern std::atomic<std::uint64_t>
+    g_type_low[type_cache_size];  // handle << 16 | elements that reach wire_bytes
+extern std::atomic<TypeInfo*> g_type_cache[type_cache_size];
 
 inline std::size_t type_cache_index(std::uintptr_t bits) { return (bits * 0x9e3779b97f4a7c15u) >> 58; }
 
@@ -57,7 +59,9 @@ inline bool surely_small(MPI_Datatype type, MPI_Count count) {
 inline TypeInfo* type_info(MPI_Datatype type) {
   const auto bits = handle_bits_of(type);
   TypeInfo* info = g_type_cache[type_cache_index(bits)].load(std::memory_order_acquire);
-  return info->handle.load(std::memory_order_relaxed) == bits ? info : type_info_slow(type);
+  if (info && info->handle.load(std::memory_order_relaxed) == bits) [[likely]]
+    return info;
+  return type_info_slow(type);
 }
 
 // Keeps it through the user's MPI_Type_free. Predefined ones live for ever.
@@ -69,6 +73,19 @@ inline void drop(TypeInfo* info) {
   if (!info->named) drop_slow(info);
 }
 
+// One element of `type` as blocks in the order of the message, neighbours joined. False: opaque.
+struct Blocks {
+  static constexpr std::size_t most = 65536;
+  message::Block* data = nullptr;
+  std::size_t count = 0, room = 0;
+  bool add(std::ptrdiff_t offset, std::size_t bytes);  // false: too many, or no memory
+  Blocks() = default;
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+  ~Blocks();
+};
+bool flatten(MPI_Datatype type, std::ptrdiff_t at, Blocks& blocks);
+
 // The bytes that `count` elements at `buffer` touch.
 struct Range {
   const char* first = nullptr;
@@ -76,8 +93,8 @@ struct Range {
 };
 Range range_of(const TypeInfo& info, const void* buffer, MPI_Count count);
 
-// Between `count` elements and one piece of `bytes` bytes, all the message or its beginning, whatever the type; slow
-// for opaque ones. False: the library failed.
+// Between `count` elements and one piece of `bytes` bytes, all the message or its beginning, whatever the
+// type; slow for opaque ones. False: the library failed.
 bool unpack(const void* from, std::size_t bytes, void* buffer, MPI_Count count, TypeInfo& info);
 bool pack(void* to, std::size_t bytes, const void* buffer, MPI_Count count, TypeInfo& info);
 

@@ -1,0 +1,79 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Large point-to-point messages by descriptor substitution: the library matches, orders, probes and completes
+// a descriptor of wire_bytes bytes where the user's message would have been; the payload is one copy from the
+// sender's buffer into the receiver's. What follows is shared by the files of sending and of receiving.
+#pragma once
+
+#include "mpi/comm.hpp"
+#include "mpi/p2p_wire.hpp"
+#include "mpi/process.hpp"
+#include "mpi/request_table.hpp"
+
+namespace nigh::mpi {
+
+// Messages from here on go by descriptor (NIGH_MPI_P2P_MIN).
+extern std::size_t g_threshold;
+
+// A message that goes by descriptor.
+struct Outgoing {
+  TypeInfo* info = nullptr;
+  const void* data = nullptr;  // of the offer: the first byte, or where the layout starts
+  std::size_t bytes = 0;
+  bool shared = false;  // peers can read it where it lies; else only a copy can be offered
+  int to = -1;          // rank of the space
+  message::Envelope envelope;
+};
+// False: the call is the library's (and counted, unless small).
+bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count count, MPI_Datatype type,
+             int dest, int tag, MPI_Comm comm);
+// Opens the offer and writes its descriptor; nullptr: no memory. `staged`: the buffer is free at once.
+message::Offer* make_offer(const Outgoing& out, Descriptor& wire, bool staged);
+// Until the buffer is the user's again: looks after receives of our own meanwhile, helps, and stages in the
+// end.
+void await_release(message::Offer* offer, std::size_t bytes);
+
+// Two messages to one peer must be offered in the order in which the library sends their descriptors.
+class OrderLock {
+ public:
+  explicit OrderLock(int to) : flag_(flags[static_cast<unsigned>(to) % count]), locked_(g_process.multiple) {
+    if (locked_)
+      while (flag_.exchange(true, std::memory_order_acquire)) message::yield_cpu();
+  }
+  ~OrderLock() {
+    if (locked_) flag_.store(false, std::memory_order_release);
+  }
+  OrderLock(const OrderLock&) = delete;
+  OrderLock& operator=(const OrderLock&) = delete;
+
+ private:
+  static constexpr unsigned count = 64;
+  static std::atomic<bool> flags[count];
+  std::atomic<bool>& flag_;
+  bool locked_;
+};
+
+// Where a message that the library says has come is to lie.
+struct Landing {
+  void* buffer = nullptr;
+  MPI_Count count = 0;
+  TypeInfo* type = nullptr;
+  MPI_Comm comm = MPI_COMM_NULL;
+};
+// The library has put wire_bytes bytes there. True: it was a descriptor, and now the payload is there;
+// `bytes` is its length, `error` MPI_SUCCESS or MPI_ERR_TRUNCATE (not raised).
+bool land(const Landing& landing, std::uint64_t& bytes, int& error);
+// After a receive: does all that, in the status and by raising. Returns what MPI_Recv returns.
+int finish_receive(const Landing& landing, MPI_Status& status);
+// A receive ended with `error`. If that was because the user's buffer is smaller than even a descriptor, what
+// was offered is done with.
+void discard_refused(MPI_Comm comm, const MPI_Status& status, int error);
+// The communicator of a message that a probe has matched, MPI_COMM_WORLD if we did not note it (probe.cpp).
+MPI_Comm forget_message(MPI_Message message);
+
+// Starts what `library_start` would (MPI_Isend and its kin), the request a carrier.
+int start_offer(const Outgoing& out, Function function, decltype(Library::Isend) wire_start, int dest,
+                int tag, MPI_Comm comm, MPI_Request* request);
+
+}  // namespace nigh::mpi

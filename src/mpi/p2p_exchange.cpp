@@ -1,0 +1,140 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sends and receives in one call. The library exchanges whatever goes over the wire, descriptors or messages,
+// each way by itself; then we take what was offered to us, and only then wait for our own buffer, so that two
+// ranks that exchange copy at the same time. MPI_Sendrecv_replace sends a copy, since the descriptor that
+// comes would be written over the message that goes.
+#include "mpi/ours.hpp"
+#include "mpi/p2p.hpp"
+
+namespace nigh::mpi {
+namespace {
+
+template <class Count>
+struct Side {
+  void* buffer;
+  Count count;
+  MPI_Datatype type;
+  int peer, tag;
+};
+
+// The library's receive returned: brings the payload.
+template <class Count>
+int take_side(const Side<Count>& from, MPI_Comm comm, MPI_Status& status, int error) {
+  if (error != MPI_SUCCESS) {
+    discard_refused(comm, status, error);
+    return error;
+  }
+  if (status_bytes(status) != wire_bytes || from.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+  return finish_receive(
+      {.buffer = from.buffer, .count = from.count, .type = type_info(from.type), .comm = comm}, status);
+}
+
+// As the library's MPI_Sendrecv, where something must be driven while it waits.
+template <class Isend, class Irecv, class Count>
+int driven_exchange(Isend isend, Irecv irecv, const Side<Count>& to, const Side<Count>& from, MPI_Comm comm,
+                    MPI_Status* status) {
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[2];
+  int error = irecv(from.buffer, from.count, from.type, from.peer, from.tag, comm, &requests[0]);
+  if (error != MPI_SUCCESS) return error;
+  error = isend(to.buffer, to.count, to.type, to.peer, to.tag, comm, &requests[1]);
+  if (error != MPI_SUCCESS) return error;
+  error = nigh_mpi_Waitall(2, requests, statuses);
+  if (status != MPI_STATUS_IGNORE) *status = statuses[0];
+  return error == MPI_ERR_IN_STATUS
+             ? (statuses[0].MPI_ERROR != MPI_SUCCESS ? statuses[0].MPI_ERROR : statuses[1].MPI_ERROR)
+             : error;
+}
+
+// The offer of what goes, or nullptr: the library sends it itself.
+template <class Count>
+message::Offer* offer_side(const Side<Count>& to, Function function, bool copy, MPI_Comm comm, Outgoing& out,
+                           Descriptor& wire) {
+  if (surely_small(to.type, to.count) ||
+      !prepare(out, function, to.buffer, to.count, to.type, to.peer, to.tag, comm))
+    return nullptr;
+  message::Offer* offer = make_offer(out, wire, copy);
+  if (!offer) count(function, Fate::memory);
+  return offer;
+}
+
+template <class Sendrecv, class Isend, class Irecv, class Count>
+[[gnu::noinline]] int exchange(Function function, Sendrecv whole, Isend isend, Irecv irecv,
+                               const Side<Count>& to, const Side<Count>& from, MPI_Comm comm,
+                               MPI_Status* status) {
+  if (must_drive() || process().multiple) return driven_exchange(isend, irecv, to, from, comm, status);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  Outgoing out;
+  Descriptor wire;
+  message::Offer* offer = offer_side(to, function, false, comm, out, wire);
+  Side<Count> sent = to;
+  if (offer) sent = {.buffer = &wire, .count = wire_bytes, .type = MPI_BYTE, .peer = to.peer, .tag = to.tag};
+  int error = whole(sent.buffer, sent.count, sent.type, sent.peer, sent.tag, from.buffer, from.count,
+                    from.type, from.peer, from.tag, comm, status);
+  error = take_side(from, comm, *status, error);
+  if (!offer) return error;
+  await_release(offer, out.bytes);
+  mpi::count(function, Fate::covered);
+  count_bytes(function, out.bytes);
+  return error;
+}
+
+// `whole` is MPI_Sendrecv: a copy is sent, and what comes lands in the user's buffer.
+template <class Sendrecv, class Replace, class Count>
+[[gnu::noinline]] int replace(Function function, Sendrecv whole, Replace library, const Side<Count>& to,
+                              const Side<Count>& from, MPI_Comm comm, MPI_Status* status) {
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  Outgoing out;
+  Descriptor wire;
+  message::Offer* offer = nullptr;
+  int error = MPI_SUCCESS;
+  if (process().multiple || must_drive()) {
+    error = library(from.buffer, from.count, from.type, to.peer, to.tag, from.peer, from.tag, comm, status);
+    return take_side(from, comm, *status, error);
+  }
+  offer = offer_side(to, function, true, comm, out, wire);
+  if (!offer) {
+    error = library(from.buffer, from.count, from.type, to.peer, to.tag, from.peer, from.tag, comm, status);
+    return take_side(from, comm, *status, error);
+  }
+  error = whole(&wire, wire_bytes, MPI_BYTE, to.peer, to.tag, from.buffer, from.count, from.type, from.peer,
+                from.tag, comm, status);
+  error = take_side(from, comm, *status, error);
+  process().offers->close(offer);
+  mpi::count(function, Fate::covered);
+  count_bytes(function, out.bytes);
+  return error;
+}
+
+}  // namespace
+}  // namespace nigh::mpi
+
+using namespace nigh::mpi;
+
+#define NIGH_SENDRECV(name, start_send, start_recv, Count)                                                   \
+  int nigh_mpi_##name(const void* out, Count out_count, MPI_Datatype out_type, int dest, int out_tag,        \
+                      void* in, Count in_count, MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm, \
+                      MPI_Status* status) {                                                                  \
+    return exchange<decltype(real().name), decltype(&nigh_mpi_##start_send),                                 \
+                    decltype(&nigh_mpi_##start_recv), Count>(                                                \
+        Function::name, real().name, nigh_mpi_##start_send, nigh_mpi_##start_recv,                           \
+        {const_cast<void*>(out), out_count, out_type, dest, out_tag},                                        \
+        {in, in_count, in_type, source, in_tag}, comm, status);                                              \
+  }
+#define NIGH_REPLACE(name, base, Count)                                                                \
+  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int dest, int out_tag, int source, \
+                      int in_tag, MPI_Comm comm, MPI_Status* status) {                                 \
+    return replace<decltype(real().base), decltype(real().name), Count>(                               \
+        Function::name, real().base, real().name, {buffer, count, type, dest, out_tag},                \
+        {buffer, count, type, source, in_tag}, comm, status);                                          \
+  }
+NIGH_SENDRECV(Sendrecv, Isend, Irecv, int)
+NIGH_REPLACE(Sendrecv_replace, Sendrecv, int)
+#ifdef NIGH_MPI_HAS_Sendrecv_c
+NIGH_SENDRECV(Sendrecv_c, Isend_c, Irecv_c, MPI_Count)
+NIGH_REPLACE(Sendrecv_replace_c, Sendrecv_c, MPI_Count)
+#endif

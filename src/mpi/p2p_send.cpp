@@ -1,0 +1,214 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocking sends. Small ones are one compare and a jump into the library. A large one is offered where it
+// lies, its descriptor is sent in its place, and the call returns when the receiver has the bytes, or, about
+// one copy later, when a private copy of them is left behind: never later than that, because the receiver may
+// first want to receive what we send next.
+#include <cstdlib>
+
+#include "mpi/ours.hpp"
+#include "mpi/p2p.hpp"
+
+namespace nigh::mpi {
+
+std::atomic<bool> OrderLock::flags[OrderLock::count];
+std::size_t g_threshold = 0;
+
+namespace {
+
+// Measured (docs/decisions/0012): from here on our way is the faster one.
+#ifdef OMPI_MAJOR_VERSION
+constexpr std::size_t default_threshold = 4000;
+#else
+constexpr std::size_t default_threshold = 8192;
+#endif
+
+void start() {
+  g_threshold = default_threshold;
+  if (const char* text = std::getenv("NIGH_MPI_P2P_MIN")) {
+    char* end = nullptr;
+    const unsigned long long value = std::strtoull(text, &end, 10);
+    if (end != text && *end == '\0')
+      g_threshold = value;
+    else
+      say("NIGH_MPI_P2P_MIN must be a number of bytes; the built-in threshold stays.");
+  }
+  if (g_threshold < wire_bytes) g_threshold = wire_bytes;
+}
+void stop() {}
+const Hooks hooks(start, stop);
+
+bool left(Function function, Fate fate) {
+  count(function, fate);
+  return false;
+}
+
+constexpr std::size_t huge_page = 2u << 20;
+
+}  // namespace
+
+bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count count, MPI_Datatype type,
+             int dest, int tag, MPI_Comm comm) {
+  out.info = type_info(type);
+  if (!out.info || count <= 0 || dest < 0) return false;
+  if (__builtin_mul_overflow(out.info->size, static_cast<std::size_t>(count), &out.bytes)) return false;
+  if (out.bytes < g_threshold && out.bytes != wire_bytes) return false;
+  const CommState* state = comm_state(comm);
+  if (!state) return left(function, Fate::foreign);
+  if (dest >= state->peers) return false;
+  out.to = state->space[static_cast<std::size_t>(dest)];
+  if (out.to < 0) return left(function, state->inter ? Fate::inter : Fate::distant);
+  auto& space = *process().space;
+  if (out.to == space.rank()) return left(function, Fate::other);
+  if (out.info->opaque || (!out.info->contiguous && !out.info->shared_layout))
+    return left(function, Fate::type);
+  const Range range = range_of(*out.info, buffer, count);
+  out.data = out.info->contiguous ? range.first : buffer;
+  out.shared = space.global(range.first, range.bytes) != nullptr;
+  if (!out.shared && out.bytes != wire_bytes) return left(function, Fate::unshared);
+  if (out.bytes >= huge_page) space.collapse(range.first, range.bytes);
+  out.envelope = {.to = out.to, .tag = tag, .context = state->context};
+  return true;
+}
+
+message::Offer* make_offer(const Outgoing& out, Descriptor& wire, bool staged) {
+  message::Offers& offers = *process().offers;
+  const message::Layout* layout = out.info->contiguous ? nullptr : &out.info->layout;
+  message::Offer* offer = staged || !out.shared ? offers.open_copy(out.data, layout, out.bytes, out.envelope)
+                                                : offers.open(out.data, layout, out.bytes, out.envelope);
+  if (!offer) return nullptr;
+  wire.name = message::Offers::name_of(offer);
+  wire.bytes = out.bytes;
+  wire.from = process().space->rank();
+  wire.to = out.to;
+  wire.seal();
+  return offer;
+}
+
+void await_release(message::Offer* offer, std::size_t bytes) {
+  message::Offers& offers = *process().offers;
+  if (g_large.load(std::memory_order_relaxed) != 0 || must_drive()) {
+    const std::int64_t limit = message::now_ns() + 3000 + static_cast<std::int64_t>(bytes / 16);
+    Patiently patience;
+    while (!message::Offers::released(offer) && !message::Offers::claimed(offer) &&
+           message::now_ns() < limit) {
+      drive();
+      patience.wait();
+    }
+    while (!message::Offers::released(offer) && !message::Offers::claimed(offer) && !offers.stage(offer)) {
+      drive();  // no memory for a copy: as long as it takes
+      patience.wait();
+    }
+  }
+  offers.finish(offer);
+  offers.close(offer);
+}
+
+namespace {
+
+// Below the threshold, with an element count that did not settle it at once.
+template <class Count>
+bool is_small(MPI_Datatype type, Count count) {
+  const TypeInfo* info = type_info(type);
+  std::size_t bytes = 0;
+  return info && count >= 0 && !__builtin_mul_overflow(info->size, static_cast<std::size_t>(count), &bytes) &&
+         bytes < g_threshold && bytes != wire_bytes;
+}
+
+int send_wire(decltype(Library::Send) wire_send, decltype(Library::Isend) wire_start, const Descriptor& wire,
+              int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (!process().multiple) return wire_send(&wire, wire_bytes, MPI_BYTE, dest, tag, comm);
+  return wire_start(&wire, wire_bytes, MPI_BYTE, dest, tag, comm, request);  // must not wait under a lock
+}
+
+template <class Send, class Isend, class Count>
+[[gnu::noinline]] int send(Function function, Send whole, Isend start, decltype(Library::Send) wire_send,
+                           decltype(Library::Isend) wire_start, const void* buffer, Count count,
+                           MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  if (must_drive()) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = start(buffer, count, type, dest, tag, comm, &request);
+    return error == MPI_SUCCESS ? nigh_mpi_Wait(&request, MPI_STATUS_IGNORE) : error;
+  }
+  Outgoing out;
+  if (is_small(type, count) || !prepare(out, function, buffer, count, type, dest, tag, comm))
+    return whole(buffer, count, type, dest, tag, comm);
+  Descriptor wire;
+  message::Offer* offer = nullptr;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int error = MPI_SUCCESS;
+  {
+    const OrderLock lock(out.to);
+    offer = make_offer(out, wire, false);
+    if (offer) error = send_wire(wire_send, wire_start, wire, dest, tag, comm, &request);
+  }
+  if (!offer) {
+    mpi::count(function, Fate::memory);
+    return whole(buffer, count, type, dest, tag, comm);
+  }
+  if (error == MPI_SUCCESS && request != MPI_REQUEST_NULL) error = real().Wait(&request, MPI_STATUS_IGNORE);
+  if (error != MPI_SUCCESS) {
+    process().offers->withdraw(offer);
+    return error;
+  }
+  await_release(offer, out.bytes);
+  mpi::count(function, Fate::covered);
+  count_bytes(function, out.bytes);
+  return MPI_SUCCESS;
+}
+
+// A message of just wire_bytes: as the library would, from a buffer of the user's, but a descriptor.
+template <class Bsend, class Count>
+int bsend(Function function, Bsend whole, const void* buffer, Count count, MPI_Datatype type, int dest,
+          int tag, MPI_Comm comm) {
+  const TypeInfo* info = type_info(type);
+  Outgoing out;
+  if (!info || count < 0 || info->size * static_cast<std::size_t>(count) != wire_bytes ||
+      !prepare(out, function, buffer, count, type, dest, tag, comm))
+    return whole(buffer, count, type, dest, tag, comm);
+  Descriptor wire;
+  const OrderLock lock(out.to);
+  message::Offer* offer = make_offer(out, wire, true);
+  if (!offer) return whole(buffer, count, type, dest, tag, comm);
+  const int error = real().Bsend(&wire, wire_bytes, MPI_BYTE, dest, tag, comm);
+  if (error == MPI_SUCCESS)
+    process().offers->close(offer);
+  else
+    process().offers->withdraw(offer);
+  return error;
+}
+
+}  // namespace
+}  // namespace nigh::mpi
+
+using namespace nigh::mpi;
+
+// One compare and a jump for what is small.
+#define NIGH_SEND(name, start, base, base_start, Count)                                                \
+  int nigh_mpi_##name(const void* buffer, Count count, MPI_Datatype type, int dest, int tag,           \
+                      MPI_Comm comm) {                                                                 \
+    if (surely_small(type, count) && !must_drive()) [[likely]]                                         \
+      return real().name(buffer, count, type, dest, tag, comm);                                        \
+    return send(Function::name, real().name, nigh_mpi_##start, real().base, real().base_start, buffer, \
+                count, type, dest, tag, comm);                                                         \
+  }
+NIGH_SEND(Send, Isend, Send, Isend, int)
+NIGH_SEND(Ssend, Issend, Ssend, Issend, int)
+NIGH_SEND(Rsend, Irsend, Rsend, Irsend, int)
+#ifdef NIGH_MPI_HAS_Send_c
+NIGH_SEND(Send_c, Isend_c, Send, Isend, MPI_Count)
+NIGH_SEND(Ssend_c, Issend_c, Ssend, Issend, MPI_Count)
+NIGH_SEND(Rsend_c, Irsend_c, Rsend, Irsend, MPI_Count)
+#endif
+
+int nigh_mpi_Bsend(const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  if (surely_small(type, count)) return real().Bsend(buffer, count, type, dest, tag, comm);
+  return bsend(Function::Bsend, real().Bsend, buffer, count, type, dest, tag, comm);
+}
+#ifdef NIGH_MPI_HAS_Bsend_c
+int nigh_mpi_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm) {
+  return bsend(Function::Bsend_c, real().Bsend_c, buffer, count, type, dest, tag, comm);
+}
+#endif

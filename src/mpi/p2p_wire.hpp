@@ -1,0 +1,89 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the library carries in the place of a large message: a descriptor that names the sender's offer. It
+// always has wire_bytes (176) bytes, and every message of a user with just that length is sent by descriptor
+// as well, so that a receiver, and a probe that can't look inside, knows by the length alone. The words at
+// the start are for messages of that length from ranks without us. 176: a multiple of 16, so that no basic
+// type is cut in two at its end (only pairs and records can be); short enough for one eager packet of every
+// library; and rarer in programs than powers of two. The count field of a status, which says that length, is
+// read where each library keeps it: a call would cost more than all else that we do to a small message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/types.hpp"
+
+namespace nigh::mpi {
+
+struct Descriptor {
+  static constexpr std::uint64_t first_word = 0x9d1f6e69'67682d6d, second_word = 0x65737361'6765c1a7;
+  std::uint64_t magic[2] = {first_word, second_word};
+  std::uint64_t name = 0;  // Offers::name_of
+  std::uint64_t bytes = 0;
+  std::int32_t from = -1;  // ranks of the space
+  std::int32_t to = -1;
+  std::uint64_t check = 0;
+  std::uint64_t zero[16] = {};
+
+  [[nodiscard]] std::uint64_t sum() const {
+    return (name * 0x9e3779b97f4a7c15u) ^ bytes ^
+           (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) ^
+           static_cast<std::uint32_t>(to);
+  }
+  void seal() { check = sum(); }
+  [[nodiscard]] bool sealed() const {
+    return magic[0] == first_word && magic[1] == second_word && check == sum();
+  }
+};
+static_assert(sizeof(Descriptor) == wire_bytes, "ranks of one job agree on it: a change changes abi_version");
+static_assert(wire_bytes % 16 == 0);
+
+// Bytes of message that a status tells of, and whether it was cancelled.
+inline std::uint64_t status_bytes(const MPI_Status& status) {
+#ifdef OMPI_MAJOR_VERSION
+  return status._ucount;
+#else
+  return static_cast<std::uint64_t>(static_cast<unsigned>(status.count_hi_and_cancelled) >> 1) << 32 |
+         static_cast<unsigned>(status.count_lo);
+#endif
+}
+inline void set_status_bytes(MPI_Status& status, std::uint64_t bytes) {
+#ifdef OMPI_MAJOR_VERSION
+  status._ucount = bytes;
+#else
+  status.count_lo = static_cast<int>(bytes);
+  status.count_hi_and_cancelled =
+      (status.count_hi_and_cancelled & 1) | static_cast<int>(static_cast<unsigned>(bytes >> 32) << 1);
+#endif
+}
+inline bool status_cancelled(const MPI_Status& status) {
+#ifdef OMPI_MAJOR_VERSION
+  return status._cancelled != 0;
+#else
+  return (status.count_hi_and_cancelled & 1) != 0;
+#endif
+}
+// With an error of truncation: whether the message that did not fit was a descriptor. Open MPI tells its
+// length, MPICH the part that fitted.
+inline bool refused_descriptor(const MPI_Status& status) {
+#ifdef OMPI_MAJOR_VERSION
+  return status_bytes(status) == wire_bytes;
+#else
+  return status_bytes(status) <= wire_bytes;
+#endif
+}
+// As MPI calls it: for sends, null and inactive requests. MPI_ERROR is left alone.
+inline void make_empty(MPI_Status& status) {
+  status.MPI_SOURCE = MPI_ANY_SOURCE;
+  status.MPI_TAG = MPI_ANY_TAG;
+#ifdef OMPI_MAJOR_VERSION
+  status._cancelled = 0;
+  status._ucount = 0;
+#else
+  status.count_lo = status.count_hi_and_cancelled = 0;
+#endif
+}
+
+}  // namespace nigh::mpi

@@ -1,0 +1,332 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Carriers and posted receives: from the moment that a request is made to the one when the user has heard of
+// its end; and what is driven in between.
+#include "mpi/request.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "mpi/p2p.hpp"
+
+namespace nigh::mpi {
+
+std::atomic<int> g_driven = 0;
+
+namespace {
+
+// Serialises driven operations and deliveries when threads race; in one thread, keeps drive() out of itself.
+std::atomic<bool> driving = false;
+class Driving {
+ public:
+  explicit Driving(bool wait) {
+    while (!(got_ = !driving.exchange(true, std::memory_order_acquire)) && wait && process().multiple)
+      message::yield_cpu();
+  }
+  ~Driving() {
+    if (got_) driving.store(false, std::memory_order_release);
+  }
+  Driving(const Driving&) = delete;
+  Driving& operator=(const Driving&) = delete;
+  [[nodiscard]] bool got() const { return got_; }
+
+ private:
+  bool got_ = false;
+};
+
+// Grows only; a list of what must be looked at.
+struct List {
+  Operation** data = nullptr;
+  int count = 0, room = 0;
+  bool add(Operation* operation) {
+    if (count == room) {
+      const int more = room == 0 ? 16 : 2 * room;
+      void* grown = std::realloc(data, static_cast<std::size_t>(more) * sizeof(Operation*));
+      if (!grown) return false;
+      data = static_cast<Operation**>(grown);
+      room = more;
+    }
+    data[count++] = operation;
+    return true;
+  }
+  void remove(const Operation* operation) {
+    for (int i = 0; i < count; ++i)
+      if (data[i] == operation) {
+        data[i] = data[--count];
+        return;
+      }
+  }
+};
+List driven;   // active
+List orphans;  // active, and their handles freed by the user
+
+Record* idle = nullptr;  // carriers
+
+Record* new_carrier() {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  if (real().Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &handle) != MPI_SUCCESS)
+    return nullptr;
+  const TableLock lock;
+  Record* record = g_table.insert(handle_bits_of(handle));
+  if (!record) return nullptr;
+  *record = {.key = record->key, .handle = handle, .carrier = true};
+  return record;
+}
+
+void make_idle(Record& record) {
+  const TableLock lock;
+  record.operation = nullptr;
+  record.active = record.pinned = false;
+  record.next = idle;
+  idle = &record;
+}
+
+void sweep_orphans() {
+  for (int i = orphans.count; i-- > 0;) {
+    Operation* operation = orphans.data[i];
+    if (!operation->advance()) continue;
+    MPI_Status ignored;
+    make_empty(ignored);
+    operation->end(ignored);
+    if (operation->driven) add(g_driven, -1);
+    orphans.data[i] = orphans.data[--orphans.count];
+    operation->release();
+  }
+}
+
+}  // namespace
+
+bool adopt(Operation* operation, MPI_Request* request) {
+  if (orphans.count != 0)
+    if (const Driving mine(false); mine.got()) sweep_orphans();
+  Record* record = nullptr;
+  {
+    const TableLock lock;
+    record = idle;
+    if (record) idle = record->next;
+  }
+  if (!record) record = new_carrier();
+  if (!record) return false;
+  record->operation = operation;
+  *request = record->handle;
+  if (operation->active) activate(*record);
+  return true;
+}
+
+void activate(Record& record) {
+  if (record.carrier) {
+    record.operation->active = true;
+    if (record.operation->driven) {
+      const Driving mine(true);
+      if (driven.add(record.operation)) add(g_driven, 1);
+    }
+  } else {
+    record.large = record.type->size * static_cast<std::size_t>(record.count) >= g_threshold;
+    if (record.large) add(g_large, 1);
+  }
+  record.active = true;
+  add(g_live, 1);
+}
+
+namespace {
+
+// The opposite of activate().
+void deactivate(Record& record) {
+  if (record.carrier) {
+    record.operation->active = false;
+    if (record.operation->driven) {
+      const Driving mine(true);
+      driven.remove(record.operation);
+      add(g_driven, -1);
+    }
+  } else {
+    const TableLock lock;
+    if (record.large) add(g_large, -1);
+    record.large = record.delivered = record.pinned = false;
+  }
+  record.active = false;
+  add(g_live, -1);
+}
+
+}  // namespace
+
+void disown(MPI_Request* request) {
+  Record* record = find_request(*request);
+  *request = MPI_REQUEST_NULL;
+  if (!record) return;
+  if (record->active) deactivate(*record);
+  record->operation->release();
+  make_idle(*record);
+}
+
+int conclude(Record& record, MPI_Request* request, MPI_Status& status) {
+  Operation* operation = record.operation;
+  deactivate(record);
+  make_empty(status);
+  const int error = operation->end(status);
+  if (operation->persistent) return error;
+  operation->release();
+  make_idle(record);
+  *request = MPI_REQUEST_NULL;
+  return error;
+}
+
+bool advance(Operation& operation, bool attend) {
+  if (!operation.driven) return attend ? operation.attend() : operation.advance();
+  const Driving mine(true);
+  return mine.got() && operation.advance();
+}
+
+void abandon(Record& record) {
+  Operation* operation = record.operation;
+  const bool counted = record.active && operation->driven;
+  if (record.active) {
+    deactivate(record);
+    operation->active = true;
+    const Driving mine(true);
+    if (orphans.add(operation) && counted) add(g_driven, 1);
+  } else {
+    operation->release();
+  }
+  make_idle(record);
+}
+
+void abandon_receive(Record& record) {
+  const TableLock lock;
+  record.abandoned = true;
+  record.pinned = false;
+  add(g_live, -1);
+  add(g_driven, 1);
+}
+
+bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
+           bool persistent) {
+  TypeInfo* info = type_info(type);
+  if (!info || count <= 0 || info->size * static_cast<std::size_t>(count) < wire_bytes) return true;
+  Record* record = nullptr;
+  {
+    const TableLock lock;
+    record = g_table.insert(handle_bits_of(handle));
+    if (!record) return false;
+    record->handle = handle;
+    record->buffer = buffer;
+    record->count = count;
+    record->type = info;
+    record->comm = comm;
+    record->persistent = persistent;
+    record->carrier = record->active = record->large = false;
+    record->delivered = record->abandoned = record->pinned = false;
+  }
+  hold(info);
+  if (!persistent) activate(*record);
+  return true;
+}
+
+void untrack(Record& record) {
+  if (record.active) deactivate(record);
+  drop(record.type);
+  const TableLock lock;
+  g_table.erase(&record);
+}
+
+int settle(Record& record, MPI_Status& status, int library_error) {
+  const Landing landing = {
+      .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
+  int error = library_error;
+  if (record.delivered) {
+    set_status_bytes(status, record.bytes);
+    error = record.error == MPI_SUCCESS ? MPI_SUCCESS : raise(record.comm, record.error);
+  } else if (library_error != MPI_SUCCESS) {
+    discard_refused(record.comm, status, library_error);
+  } else if (status_bytes(status) == wire_bytes) {
+    error = finish_receive(landing, status);
+  }
+  if (record.persistent)
+    deactivate(record);
+  else
+    untrack(record);
+  return error;
+}
+
+namespace {
+
+// What the library has completed but nobody asked for yet. True: it was an abandoned one, and is done with.
+bool look_at(Record& record) {
+  int done = 0;
+  MPI_Status status;
+  make_empty(status);
+  if (real().Request_get_status(record.handle, &done, &status) != MPI_SUCCESS || !done) return false;
+  const Landing landing = {
+      .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
+  if (status_bytes(status) == wire_bytes && !status_cancelled(status))
+    record.delivered = land(landing, record.bytes, record.error);
+  if (record.large) add(g_large, -1);
+  record.large = false;
+  return record.abandoned;
+}
+
+}  // namespace
+
+bool deliver_posted() {
+  const Driving mine(false);
+  if (!mine.got()) return false;
+  const TableLock lock(true);
+  if (!lock.got()) return false;
+  g_table.each([](Record& record) {
+    if (record.carrier || !record.active || record.pinned || record.delivered) return;
+    if (!record.large && !record.abandoned) return;
+    if (!look_at(record)) return;
+    real().Request_free(&record.handle);
+    add(g_driven, -1);
+    drop(record.type);
+    g_table.erase(&record);
+  });
+  return true;
+}
+
+void drive() {
+  if (g_large.load(std::memory_order_relaxed) != 0 || must_drive()) deliver_posted();
+  if (!must_drive()) return;
+  const Driving mine(false);
+  if (!mine.got()) return;
+  for (int i = driven.count; i-- > 0;) driven.data[i]->advance();
+  sweep_orphans();
+}
+
+namespace {
+
+void (*library_progress)(void*) = nullptr;
+void* library_argument = nullptr;
+
+void progress(void* /*argument*/) {
+  if (library_progress) library_progress(library_argument);
+  drive();
+}
+
+void start() {
+  library_progress = process().waiter->progress;
+  library_argument = process().waiter->progress_argument;
+  process().waiter->progress = progress;
+}
+
+void stop() {
+  // Nothing of ours may be under way any more, except sends whose handles were freed.
+  {
+    const Driving mine(true);
+    for (int i = 0; i < orphans.count; ++i) orphans.data[i]->hasten();
+    sweep_orphans();
+  }
+  g_table.each([](Record& record) {
+    if (!record.carrier) return;
+    if (record.operation) return record.operation->hasten();
+    real().Request_free(&record.handle);
+    g_table.erase(&record);
+  });
+  idle = nullptr;
+  process().waiter->progress = library_progress;
+}
+const Hooks hooks(start, stop);
+
+}  // namespace
+}  // namespace nigh::mpi

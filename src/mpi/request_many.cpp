@@ -1,0 +1,351 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Wait and MPI_Test of many requests. Carriers are taken out of the user's array while the library looks
+// at it (a null request is nothing to it) and are driven beside it. Receives come first: whoever has a large
+// message for us waits for his buffer, as we may wait for ours. What is not ours is the library's in one
+// call, and when nothing in the array is ours, so is the whole call.
+#include <cstdlib>
+
+#include "mpi/ours.hpp"
+#include "mpi/p2p.hpp"
+
+namespace nigh::mpi {
+namespace {
+
+// The user's array, and which of its requests are ours.
+class Batch {
+ public:
+  Batch(int count, MPI_Request* requests) : count_(count), requests_(requests) {
+    constexpr std::size_t each = sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int);
+    auto* memory =
+        count <= small ? first_ : static_cast<char*>(std::malloc(each * static_cast<std::size_t>(count)));
+    ok_ = memory != nullptr;
+    if (!ok_) return;
+    records_ = reinterpret_cast<Record**>(memory);
+    statuses_ = reinterpret_cast<MPI_Status*>(memory + sizeof(Record*) * static_cast<std::size_t>(count));
+    indices_ = reinterpret_cast<int*>(statuses_ + count);
+    for (int i = 0; i < count; ++i) {
+      Record* record = find_request(requests[i]);
+      if (record && !record->active) {
+        unpin(*record);
+        record = nullptr;
+      }
+      records_[i] = record;
+      if (!record) continue;
+      ++ours;
+      if (record->carrier) {
+        ++carriers;
+        requests[i] = MPI_REQUEST_NULL;
+      } else if (record->large) {
+        ++large;
+      }
+    }
+  }
+  // What has not ended is the user's again.
+  ~Batch() {
+    for (int i = 0; ok_ && i < count_; ++i)
+      if (records_[i]) {
+        if (records_[i]->carrier) requests_[i] = records_[i]->handle;
+        unpin(*records_[i]);
+      }
+    if (ok_ && count_ > small) std::free(records_);
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] MPI_Status* statuses() { return statuses_; }
+  [[nodiscard]] int* indices() { return indices_; }
+  [[nodiscard]] int* more_indices() { return indices_ + count_; }
+  [[nodiscard]] Record* at(int i) const { return records_[i]; }
+
+  // The library has completed request i.
+  int received(int i, MPI_Status& status, int error) {
+    Record* record = records_[i];
+    if (!record || record->carrier) return error;
+    records_[i] = nullptr;
+    --ours;
+    return settle(*record, status, error);
+  }
+  // The carrier at i, if its operation has ended; -1: it has not, or it is none.
+  int try_carrier(int i, MPI_Status& status, bool attend = false) {
+    Record* record = records_[i];
+    if (!record || !record->carrier || !advance(*record->operation, attend)) return -1;
+    return conclude_at(i, status);
+  }
+  int conclude_at(int i, MPI_Status& status) {
+    Record* record = records_[i];
+    records_[i] = nullptr;
+    --ours;
+    --carriers;
+    requests_[i] = record->handle;
+    return conclude(*record, &requests_[i], status);
+  }
+  bool all_carriers_ended() {
+    bool all = true;
+    for (int i = 0; carriers != 0 && i < count_; ++i)
+      if (records_[i] && records_[i]->carrier && !advance(*records_[i]->operation)) all = false;
+    return all;
+  }
+
+  int ours = 0, carriers = 0, large = 0;
+
+ private:
+  static constexpr int small = 32;
+  int count_;
+  MPI_Request* requests_;
+  Record** records_ = nullptr;
+  MPI_Status* statuses_ = nullptr;
+  int* indices_ = nullptr;
+  bool ok_ = false;
+  alignas(16) char first_[small * (sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int))];
+};
+
+// MPI_Test/Waitsome on what the library sees and what it does not: the number that ended, MPI_UNDEFINED when
+// nothing was active. Errors of single requests are in the statuses; `failed` tells that there are some.
+// `attend`: all must end, so that sends can wait while there is something to receive.
+int some(Batch& batch, int count, MPI_Request* requests, int* indices, MPI_Status* statuses, int& failed,
+         bool attend) {
+  int ended = 0;
+  MPI_Status* library = batch.statuses();
+  const int error = real().Testsome(count, requests, &ended, batch.indices(), library);
+  const bool nothing = ended == MPI_UNDEFINED;
+  if (error != MPI_SUCCESS) failed = error;
+  if (nothing || (error != MPI_SUCCESS && error != MPI_ERR_IN_STATUS)) ended = 0;
+  for (int k = 0; k < ended; ++k) {
+    const int i = batch.indices()[k];
+    const int one =
+        batch.received(i, library[k], error == MPI_ERR_IN_STATUS ? library[k].MPI_ERROR : MPI_SUCCESS);
+    if (one != MPI_SUCCESS) failed = MPI_ERR_IN_STATUS;
+    library[k].MPI_ERROR = one;
+    indices[k] = i;
+    statuses[k] = library[k];
+  }
+  const bool active = batch.carriers != 0;
+  for (int i = 0; batch.carriers != 0 && i < count; ++i) {
+    MPI_Status status;
+    const int one = batch.try_carrier(i, status, attend && !nothing);
+    if (one == -1) continue;
+    if (one != MPI_SUCCESS) failed = MPI_ERR_IN_STATUS;
+    status.MPI_ERROR = one;
+    indices[ended] = i;
+    statuses[ended++] = status;
+  }
+  return nothing && !active ? MPI_UNDEFINED : ended;
+}
+
+// Statuses that the user does not want still have to be somewhere.
+class Statuses {
+ public:
+  Statuses(int count, MPI_Status* wanted) : data_(wanted) {
+    if (wanted != MPI_STATUSES_IGNORE) return;
+    data_ = count <= small
+                ? first_
+                : static_cast<MPI_Status*>(std::malloc(sizeof(MPI_Status) * static_cast<std::size_t>(count)));
+    heap_ = count > small;
+  }
+  ~Statuses() {
+    if (heap_) std::free(data_);
+  }
+  Statuses(const Statuses&) = delete;
+  Statuses& operator=(const Statuses&) = delete;
+  MPI_Status* get() { return data_; }
+
+ private:
+  static constexpr int small = 32;
+  MPI_Status* data_;
+  bool heap_ = false;
+  MPI_Status first_[small];
+};
+
+void keep_error(MPI_Status& to, const MPI_Status& from, bool failed, int error) {
+  const int kept = to.MPI_ERROR;
+  to = from;
+  to.MPI_ERROR = failed ? error : kept;
+}
+
+// The library waits for all at once; then the payloads. For receives that hardly are descriptors.
+int wait_direct(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuses) {
+  const int error = real().Waitall(count, requests, statuses);
+  const bool in_status = error == MPI_ERR_IN_STATUS;
+  if (error != MPI_SUCCESS && !in_status) return error;
+  bool failed = false;
+  for (int i = 0; i < count; ++i) {
+    if (!batch.at(i) || (in_status && statuses[i].MPI_ERROR == MPI_ERR_PENDING)) continue;
+    const int one = batch.received(i, statuses[i], in_status ? statuses[i].MPI_ERROR : MPI_SUCCESS);
+    if (one != MPI_SUCCESS && !failed && !in_status)
+      for (int k = 0; k < count; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
+    if (one == MPI_SUCCESS) continue;
+    failed = true;
+    statuses[i].MPI_ERROR = one;
+  }
+  return failed ? MPI_ERR_IN_STATUS : error;
+}
+
+int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuses) {
+  Statuses found(count, MPI_STATUSES_IGNORE), results(count, MPI_STATUSES_IGNORE);
+  if (!found.get() || !results.get()) return MPI_ERR_NO_MEM;
+  int* indices = batch.more_indices();
+  int failed = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    make_empty(results.get()[i]);
+    results.get()[i].MPI_ERROR = MPI_SUCCESS;
+  }
+  Patiently patience;
+  for (;;) {
+    const int ended = some(batch, count, requests, indices, found.get(), failed, true);
+    if (ended == MPI_UNDEFINED || (failed != MPI_SUCCESS && failed != MPI_ERR_IN_STATUS)) break;
+    for (int k = 0; k < ended; ++k) results.get()[indices[k]] = found.get()[k];
+    if (ended != 0) continue;
+    drive();
+    patience.wait();
+  }
+  const bool told = failed == MPI_ERR_IN_STATUS;
+  for (int i = 0; i < count; ++i) keep_error(statuses[i], results.get()[i], told, results.get()[i].MPI_ERROR);
+  return failed;
+}
+
+[[gnu::noinline]] int waitall(int count, MPI_Request* requests, MPI_Status* wanted) {
+  Batch batch(count, requests);
+  if (!batch.ok() || (batch.ours == 0 && !must_drive())) return real().Waitall(count, requests, wanted);
+  Statuses statuses(count, wanted);
+  if (!statuses.get()) return MPI_ERR_NO_MEM;
+  if (batch.carriers == 0 && batch.large == 0 && !must_drive())
+    return wait_direct(batch, count, requests, statuses.get());
+  return wait_all(batch, count, requests, statuses.get());
+}
+
+[[gnu::noinline]] int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted) {
+  Batch batch(count, requests);
+  if (!batch.ok() || (batch.ours == 0 && !must_drive())) return real().Testall(count, requests, flag, wanted);
+  Statuses statuses(count, wanted);
+  if (!statuses.get()) return MPI_ERR_NO_MEM;
+  *flag = 0;
+  int error = MPI_SUCCESS;
+  if (batch.all_carriers_ended()) error = real().Testall(count, requests, flag, statuses.get());
+  const bool in_status = error == MPI_ERR_IN_STATUS;
+  if (!*flag && !in_status) {
+    for (int i = 0; i < count; ++i)
+      if (batch.at(i)) unpin(*batch.at(i));
+    drive();
+    return error;
+  }
+  int failed = error;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status& status = statuses.get()[i];
+    if (in_status && status.MPI_ERROR == MPI_ERR_PENDING) continue;
+    if (!batch.at(i)) continue;
+    const int before = status.MPI_ERROR;
+    const int one = batch.at(i)->carrier ? batch.conclude_at(i, status)
+                                         : batch.received(i, status, in_status ? before : MPI_SUCCESS);
+    status.MPI_ERROR = before;
+    if (one == MPI_SUCCESS) continue;
+    if (failed == MPI_SUCCESS)
+      for (int k = 0; k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
+    failed = MPI_ERR_IN_STATUS;
+    status.MPI_ERROR = one;
+  }
+  return failed;
+}
+
+[[gnu::noinline]] int somes(bool wait, int count, MPI_Request* requests, int* ended, int* indices,
+                            MPI_Status* wanted) {
+  Batch batch(count, requests);
+  if (!batch.ok() || (batch.ours == 0 && !must_drive()))
+    return (wait ? real().Waitsome : real().Testsome)(count, requests, ended, indices, wanted);
+  Statuses statuses(count, MPI_STATUSES_IGNORE);
+  if (!statuses.get()) return MPI_ERR_NO_MEM;
+  int failed = MPI_SUCCESS;
+  Patiently patience;
+  for (;;) {
+    *ended = some(batch, count, requests, indices, statuses.get(), failed, false);
+    if (*ended != 0 || !wait || failed != MPI_SUCCESS) break;
+    drive();
+    patience.wait();
+  }
+  if (*ended == 0) drive();
+  for (int k = 0; wanted != MPI_STATUSES_IGNORE && *ended != MPI_UNDEFINED && k < *ended; ++k)
+    keep_error(wanted[k], statuses.get()[k], failed == MPI_ERR_IN_STATUS, statuses.get()[k].MPI_ERROR);
+  return failed;
+}
+
+// True: something ended, or nothing was active (index MPI_UNDEFINED).
+bool any_once(Batch& batch, int count, MPI_Request* requests, int* index, MPI_Status& status, int& error) {
+  int flag = 0;
+  const bool active = batch.carriers != 0;
+  error = real().Testany(count, requests, index, &flag, &status);
+  if (*index != MPI_UNDEFINED && (flag || error != MPI_SUCCESS)) {
+    error = batch.received(*index, status, error);
+    return true;
+  }
+  if (error != MPI_SUCCESS) return true;
+  for (int i = 0; batch.carriers != 0 && i < count; ++i) {
+    const int one = batch.try_carrier(i, status);
+    if (one == -1) continue;
+    *index = i;
+    error = one;
+    return true;
+  }
+  return flag && !active;
+}
+
+[[gnu::noinline]] int any(bool wait, int count, MPI_Request* requests, int* index, int* flag,
+                          MPI_Status* status) {
+  Batch batch(count, requests);
+  if (!batch.ok() || (batch.ours == 0 && !must_drive()))
+    return wait ? real().Waitany(count, requests, index, status)
+                : real().Testany(count, requests, index, flag, status);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  int error = MPI_SUCCESS;
+  Patiently patience;
+  for (;;) {
+    *flag = any_once(batch, count, requests, index, *status, error) ? 1 : 0;
+    if (*flag || !wait) break;
+    drive();
+    patience.wait();
+  }
+  if (!*flag) {
+    *index = MPI_UNDEFINED;
+    drive();
+  }
+  return error;
+}
+
+}  // namespace
+}  // namespace nigh::mpi
+
+using namespace nigh::mpi;
+
+int nigh_mpi_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+    return real().Waitall(count, requests, statuses);
+  return waitall(count, requests, statuses);
+}
+int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+    return real().Testall(count, requests, flag, statuses);
+  return testall(count, requests, flag, statuses);
+}
+int nigh_mpi_Waitsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
+  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+    return real().Waitsome(count, requests, ended, indices, statuses);
+  return somes(true, count, requests, ended, indices, statuses);
+}
+int nigh_mpi_Testsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
+  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+    return real().Testsome(count, requests, ended, indices, statuses);
+  return somes(false, count, requests, ended, indices, statuses);
+}
+int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+    return real().Waitany(count, requests, index, status);
+  int flag = 0;
+  return any(true, count, requests, index, &flag, status);
+}
+int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+    return real().Testany(count, requests, index, flag, status);
+  return any(false, count, requests, index, flag, status);
+}

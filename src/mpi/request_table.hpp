@@ -1,0 +1,171 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Handle -> what we know of that request: open addressing with records from a pool, so that Irecv and Wait
+// pay a few nanoseconds and no allocation. In it are carriers (request.hpp; they stay for ever, idle or used)
+// and receives that the library matches for us and that may bring a descriptor: those with room for one.
+// Receives can be looked after while the user waits for something else (deliver_posted); one that a thread is
+// just waiting for is pinned.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "message/atomic.hpp"
+#include "mpi/p2p_wire.hpp"
+#include "mpi/process.hpp"
+#include "mpi/request.hpp"
+
+namespace nigh::mpi {
+
+struct Record {
+  std::uintptr_t key = 0;
+  MPI_Request handle = MPI_REQUEST_NULL;
+  Operation* operation = nullptr;  // carriers; nullptr: idle
+  // Receives:
+  void* buffer = nullptr;
+  MPI_Count count = 0;
+  TypeInfo* type = nullptr;
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::uint64_t bytes = 0;  // once delivered
+  int error = MPI_SUCCESS;
+  bool carrier = false;
+  bool active = false;
+  bool persistent = false;
+  bool large = false;      // may bring a message that pays to be taken early
+  bool delivered = false;  // the payload is in the buffer, and the library does not know
+  bool abandoned = false;  // MPI_Request_free: nobody will ask again
+  bool pinned = false;
+  Record* next = nullptr;
+};
+
+// Of the structures of this file; nothing is locked unless threads may race.
+class TableLock {
+ public:
+  TableLock() : locked_(g_process.multiple) {
+    if (locked_)
+      while (flag.exchange(true, std::memory_order_acquire)) message::yield_cpu();
+  }
+  explicit TableLock(bool /*try_only*/) : locked_(g_process.multiple) {
+    if (locked_ && flag.exchange(true, std::memory_order_acquire)) locked_ = false, got_ = false;
+  }
+  ~TableLock() {
+    if (locked_) flag.store(false, std::memory_order_release);
+  }
+  TableLock(const TableLock&) = delete;
+  TableLock& operator=(const TableLock&) = delete;
+  [[nodiscard]] bool got() const { return got_; }
+
+ private:
+  static std::atomic<bool> flag;
+  bool locked_;
+  bool got_ = true;
+};
+
+class Table {
+ public:
+  [[nodiscard]] Record* find(std::uintptr_t key) const {
+    for (std::size_t i = home(key);; i = (i + 1) & mask_) {
+      if (slots_[i].key == key) return slots_[i].record;
+      if (slots_[i].key == 0) return nullptr;
+    }
+  }
+  // The record of `key`, an old one is taken over; nullptr: no memory.
+  Record* insert(std::uintptr_t key);
+  void erase(Record* record);
+  // Every record; f may erase the one that it is given, and only that.
+  template <class F>
+  void each(F&& f) {
+    for (std::size_t i = 0; i <= mask_; ++i)
+      while (slots_[i].key != 0) {
+        const std::uintptr_t key = slots_[i].key;
+        f(*slots_[i].record);
+        if (slots_[i].key == key || slots_[i].key == 0) break;
+      }
+  }
+  [[nodiscard]] std::size_t size() const { return used_; }
+
+ private:
+  struct Slot {
+    std::uintptr_t key = 0;
+    Record* record = nullptr;
+  };
+  [[nodiscard]] std::size_t home(std::uintptr_t key) const { return (key * 0x9e3779b97f4a7c15u) >> shift_; }
+  bool grow();
+  static Slot first_slots[256];
+  Slot* slots_ = first_slots;
+  std::size_t mask_ = 255, used_ = 0;
+  unsigned shift_ = 56;
+  Record* free_ = nullptr;
+};
+
+extern Table g_table;
+// Requests of the user that Wait and Test must ask us about: active receives and used carriers.
+extern std::atomic<int> g_live;
+// Active receives of large messages: worth a look while a send waits.
+extern std::atomic<int> g_large;
+
+inline bool no_requests() { return g_live.load(std::memory_order_relaxed) == 0; }
+inline void add(std::atomic<int>& counter, int by) {
+  if (g_process.multiple)
+    counter.fetch_add(by, std::memory_order_relaxed);
+  else
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+// --- receives that are posted (request.cpp) ---
+// Remembers a receive that was posted, or nothing if it can't bring a descriptor. `persistent`: not active
+// yet. False: no memory.
+bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
+           bool persistent);
+void activate(Record& record);
+// The library has completed it with this status: brings the payload, corrects the status; returns its error,
+// raised already if it is ours. The record is gone, or inactive if persistent.
+int settle(Record& record, MPI_Status& status, int library_error);
+// Takes what has come for receives that nobody waits for just now. False: nothing to do.
+bool deliver_posted();
+// The carrier's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless persistent.
+int conclude(Record& record, MPI_Request* request, MPI_Status& status);
+// Operation::advance, or attend, with the care that driven ones need.
+bool advance(Operation& operation, bool attend = false);
+// MPI_Request_free of a carrier; of a receive that is tracked and active; of one that is not active.
+void abandon(Record& record);
+void abandon_receive(Record& record);
+void untrack(Record& record);
+
+// Active ones are pinned: the caller waits for it or tests it, and settles, concludes or unpins it.
+inline Record* find_request(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return nullptr;
+  const TableLock lock;
+  Record* record = g_table.find(handle_bits_of(request));
+  if (!record || (record->carrier && !record->operation)) return nullptr;
+  record->pinned = true;
+  return record;
+}
+inline void unpin(Record& record) {
+  const TableLock lock;
+  record.pinned = false;
+}
+
+// Between looks of a loop that waits for the library's or a peer's progress.
+class Patiently {
+ public:
+  void wait() {
+    ++looks_;
+    message::Waiter& waiter = *g_process.waiter;
+    if (looks_ % 64 == 0 && waiter.progress) waiter.progress(waiter.progress_argument);
+    if (looks_ < limit_)
+      message::pause_cpu();
+    else
+      message::yield_cpu();
+  }
+  void reset() { looks_ = 0; }
+  [[nodiscard]] int looks() const { return looks_; }
+
+ private:
+  int limit_ = g_process.waiter->patience().crowded ? 20 : 5000;
+  int looks_ = 0;
+};
+
+}  // namespace nigh::mpi

@@ -1,0 +1,138 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Wait, MPI_Test and what else is done with a single request. When no request of the process is ours,
+// which one load tells, they are the library's.
+#include "mpi/ours.hpp"
+#include "mpi/p2p.hpp"
+
+namespace nigh::mpi {
+namespace {
+
+// Waits in a loop of our own where others depend on what we must drive.
+int library_wait(MPI_Request* request, MPI_Status* status) {
+  if (!must_drive()) return real().Wait(request, status);
+  Patiently patience;
+  for (;;) {
+    int done = 0;
+    const int error = real().Test(request, &done, status);
+    if (error != MPI_SUCCESS || done) {
+      drive();
+      return error;
+    }
+    drive();
+    patience.wait();
+  }
+}
+
+[[gnu::noinline]] int wait(MPI_Request* request, MPI_Status* status) {
+  Record* record = find_request(*request);
+  if (!record || !record->active) return library_wait(request, status);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  if (!record->carrier) return settle(*record, *status, library_wait(request, status));
+  Patiently patience;
+  while (!advance(*record->operation)) {
+    drive();
+    patience.wait();
+  }
+  return conclude(*record, request, *status);
+}
+
+[[gnu::noinline]] int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  Record* record = find_request(*request);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  int error = MPI_SUCCESS;
+  if (!record || !record->active) {
+    error = real().Test(request, flag, status);
+  } else if (!record->carrier) {
+    error = real().Test(request, flag, status);
+    if (*flag || error != MPI_SUCCESS)
+      error = settle(*record, *status, error);
+    else
+      unpin(*record);
+  } else {
+    *flag = advance(*record->operation) ? 1 : 0;
+    if (*flag)
+      error = conclude(*record, request, *status);
+    else
+      drive();
+  }
+  if (must_drive()) drive();
+  return error;
+}
+
+[[gnu::noinline]] int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  Record* record = find_request(request);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  if (!record || !record->active) return real().Request_get_status(request, flag, status);
+  if (record->carrier) {
+    *flag = advance(*record->operation) ? 1 : 0;
+    make_empty(*status);
+    if (!*flag) drive();
+    return MPI_SUCCESS;
+  }
+  unpin(*record);
+  const int error = real().Request_get_status(request, flag, status);
+  if (error == MPI_SUCCESS && *flag) {
+    while (!record->delivered && status_bytes(*status) == wire_bytes && !status_cancelled(*status)) {
+      const bool was_large = record->large;
+      record->large = true;  // so that it is looked at, whatever its room
+      if (!was_large) add(g_large, 1);
+      if (deliver_posted() && !record->delivered) break;  // a user's message of that length
+    }
+    if (record->delivered) set_status_bytes(*status, record->bytes);
+  }
+  return error;
+}
+
+}  // namespace
+}  // namespace nigh::mpi
+
+using namespace nigh::mpi;
+
+int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
+  if (no_requests() && !must_drive()) [[likely]]
+    return real().Wait(request, status);
+  return wait(request, status);
+}
+
+int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (no_requests() && !must_drive()) [[likely]]
+    return real().Test(request, flag, status);
+  return test(request, flag, status);
+}
+
+int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  if (no_requests()) return real().Request_get_status(request, flag, status);
+  return get_status(request, flag, status);
+}
+
+int nigh_mpi_Request_free(MPI_Request* request) {
+  Record* record = find_request(*request);
+  if (!record) return real().Request_free(request);
+  if (record->carrier) {
+    abandon(*record);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
+  if (record->active && !record->delivered) {
+    abandon_receive(*record);  // its payload is still to come
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+  }
+  untrack(*record);
+  return real().Request_free(request);
+}
+
+int nigh_mpi_Cancel(MPI_Request* request) {
+  Record* record = find_request(*request);
+  if (!record || !record->carrier) {
+    if (record) unpin(*record);
+    return real().Cancel(request);
+  }
+  if (record->active) record->operation->cancel();
+  return MPI_SUCCESS;
+}
