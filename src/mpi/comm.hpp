@@ -50,12 +50,14 @@ struct CommState {
   Hierarchy* hierarchy = nullptr;  // then `group` is this node's part only (nullptr: alone on its node)
   Fate why = Fate::distant;        // without a group: what to count
   std::uint64_t made = 0;          // communicators made from this one: part of their contexts
+  CommState* next = nullptr;       // among those to be used again
   // For the files of collectives and of point-to-point: theirs, freed by their comm hooks (below).
   void* coll = nullptr;
   void* p2p = nullptr;
 };
 
-// Told of every state that was made (all else of it is filled) and will be freed.
+// Told of every state that was made (all else of it is filled) and will be freed. A hook that still needs the
+// group then (a call that was started and not waited for) takes it: `group` set to nullptr is not deleted.
 class CommHooks {
  public:
   CommHooks(void (*made)(CommState&), void (*freed)(CommState&));
@@ -78,6 +80,18 @@ extern std::atomic<CommState*> g_comm_cache[comm_cache_size];  // never nullptr
 inline std::size_t comm_cache_index(std::uintptr_t bits) { return (bits * 0x9e3779b97f4a7c15u) >> 58; }
 
 CommState* comm_state_slow(MPI_Comm comm);
+
+// --- for the frame: comm.cpp, comm_make.cpp ---
+void comms_start();  // MPI_COMM_WORLD and MPI_COMM_SELF
+void comms_stop();   // frees all states
+// Makes the state of a new communicator, called by all its members; on MPI_COMM_NULL does nothing. `name`:
+// equal on all members and never used before among them.
+void make_state(MPI_Comm comm, std::uint64_t name);
+// Enters it so that comm_state() finds it; false: no memory, or the library refused the attribute.
+CommState* new_state(MPI_Comm comm);
+bool enter_state(CommState& state);
+void drop_state(CommState& state);
+std::uint64_t mix(std::uint64_t a, std::uint64_t b);
 
 // nullptr: the call is the library's.
 inline CommState* comm_state(MPI_Comm comm) {

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "sys/raw.h"
 
 extern "C" {

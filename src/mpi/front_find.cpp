@@ -8,6 +8,8 @@
 #include <link.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "mpi/front.hpp"
 
 namespace nigh::mpi {

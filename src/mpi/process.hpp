@@ -41,20 +41,19 @@ struct Counters {
   std::uint64_t bytes[function_count];  // of covered calls
 };
 
-// What a rank shows its peers at Root::mpi, made before join().
+// What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.
 struct Page {
   static constexpr std::uint32_t magic_word = 0x6d70692e;
   std::uint32_t magic = magic_word;
   std::uint32_t functions = function_count;
   std::int32_t world_rank = -1, world_size = 0;
-  std::uint32_t parts = 0;       // bit per Part that is switched on
-  std::int32_t cpu_words = 0;    // affinity of the process
-  std::uint64_t cpus[128] = {};  // 8192 CPUs
-  plan::Seat seat;
+  std::uint32_t parts = 0;  // bit per Part that is switched on
   std::int32_t fake_node = 0;
+  std::uint64_t cpus[128] = {};  // affinity of the process, 8192 CPUs
+  plan::Seat seat;
   Counters counters = {};
   char text[8192] = {};                  // what the space says for --explain, written at the end
-  std::atomic<std::uint32_t> ended = 0;  // the counters are complete
+  std::atomic<std::uint32_t> ended = 0;  // counters and text are complete
 };
 
 struct Process {
@@ -118,5 +117,19 @@ void run_stop_hooks();
 
 // One line on stderr, "nigh: ...", the first time that this sentence is said.
 void say(const char* sentence);
+
+// --- for the frame: init.cpp, explain.cpp ---
+// Before the library's initialisation: from now on peers find this process.
+void prepare_process();
+// After it. False: nothing is ours in this process, stand_aside_reason() says why.
+bool start_process();
+void stop_process();
+const char* stand_aside_reason();
+// The same number on all ranks of the job, and in no other job.
+std::uint64_t job_hash();
+// What --explain tells. The first after stop_process(), the second after the library's MPI_Finalize, by one
+// rank.
+void close_account();
+void print_account();
 
 }  // namespace nigh::mpi

@@ -1,0 +1,170 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The book of communicator states: a hash table under a lock behind the cache of comm.hpp. The library tells
+// by an attribute's delete callback when a handle is gone. Handles that we know nothing of are remembered
+// too, so that their calls cost no more than ours.
+#include "mpi/comm.hpp"
+
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "mpi/comm_members.hpp"
+
+namespace nigh::mpi {
+namespace {
+
+struct Book {
+  std::mutex lock;
+  std::unordered_map<std::uintptr_t, CommState*> states;
+  CommState* spare = nullptr;
+  int keyval = MPI_KEYVAL_INVALID;
+  int dead_code = MPI_ERR_OTHER;
+};
+
+Book& book() {
+  static auto* made = new Book;  // never destroyed: callbacks come until the very end
+  return *made;
+}
+
+CommState g_nobody;                                      // its handle, 0, is no communicator's
+std::atomic<std::uintptr_t> g_unknown[comm_cache_size];  // handles without a state
+CommHooks* g_hooks = nullptr;
+
+int on_delete(MPI_Comm, int, void* value, void*) {
+  auto* state = static_cast<CommState*>(value);
+  if (state->handle.load(std::memory_order_relaxed) != 0) drop_state(*state);
+  return MPI_SUCCESS;
+}
+
+void fill_cache() {
+  for (auto& entry : g_comm_cache) entry.store(&g_nobody, std::memory_order_relaxed);
+  for (auto& entry : g_unknown) entry.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+std::atomic<CommState*> g_comm_cache[comm_cache_size];
+
+CommHooks::CommHooks(void (*made)(CommState&), void (*freed)(CommState&))
+    : made_(made), freed_(freed), next_(g_hooks) {
+  g_hooks = this;
+}
+
+void tell_made(CommState& state) {
+  for (CommHooks* hooks = g_hooks; hooks; hooks = hooks->next_)
+    if (hooks->made_) hooks->made_(state);
+}
+
+void tell_freed(CommState& state) {
+  for (CommHooks* hooks = g_hooks; hooks; hooks = hooks->next_)
+    if (hooks->freed_) hooks->freed_(state);
+}
+
+CommState* comm_state_slow(MPI_Comm comm) {
+  const auto bits = handle_bits(comm);
+  auto& unknown = g_unknown[comm_cache_index(bits)];
+  if (unknown.load(std::memory_order_acquire) == bits) return nullptr;
+  Book& all = book();
+  const std::lock_guard guard(all.lock);
+  const auto found = all.states.find(bits);
+  if (found == all.states.end()) {
+    unknown.store(bits, std::memory_order_release);
+    return nullptr;
+  }
+  g_comm_cache[comm_cache_index(bits)].store(found->second, std::memory_order_release);
+  return found->second;
+}
+
+CommState* new_state(MPI_Comm comm) {
+  Book& all = book();
+  CommState* state = nullptr;
+  {
+    const std::lock_guard guard(all.lock);
+    state = all.spare;
+    if (state) all.spare = state->next;
+  }
+  if (!state) state = new CommState;
+  state->next = nullptr;
+  state->comm = comm;
+  return state;
+}
+
+bool enter_state(CommState& state) {
+  Book& all = book();
+  const auto bits = handle_bits(state.comm);
+  const bool predefined = state.comm == MPI_COMM_WORLD || state.comm == MPI_COMM_SELF;
+  if (!predefined && real().Comm_set_attr(state.comm, all.keyval, &state) != MPI_SUCCESS) return false;
+  const std::lock_guard guard(all.lock);
+  all.states[bits] = &state;
+  state.handle.store(bits, std::memory_order_release);
+  g_unknown[comm_cache_index(bits)].store(0, std::memory_order_release);
+  return true;
+}
+
+// Leaves the book, then is emptied; the memory stays a CommState for ever.
+void drop_state(CommState& state) {
+  Book& all = book();
+  const auto bits = state.handle.load(std::memory_order_relaxed);
+  if (state.group) note_group_gone();
+  if (bits != 0) tell_freed(state);
+  {
+    const std::lock_guard guard(all.lock);
+    state.handle.store(0, std::memory_order_release);
+    auto& entry = g_comm_cache[comm_cache_index(bits)];
+    if (entry.load(std::memory_order_relaxed) == &state) entry.store(&g_nobody, std::memory_order_release);
+    all.states.erase(bits);
+  }
+  delete state.group;
+  if (state.hierarchy && state.hierarchy->leaders != MPI_COMM_NULL)
+    real().Comm_free(&state.hierarchy->leaders);
+  delete state.hierarchy;
+  state.group = nullptr;
+  state.hierarchy = nullptr;
+  state.coll = state.p2p = nullptr;
+  state.context = state.made = 0;
+  state.why = Fate::distant;
+  state.world.clear();
+  state.space.clear();
+  const std::lock_guard guard(all.lock);
+  state.next = all.spare;
+  all.spare = &state;
+}
+
+void comms_start() {
+  Book& all = book();
+  fill_cache();
+  if (real().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &all.keyval, nullptr) != MPI_SUCCESS)
+    return;
+  if (real().Add_error_code(MPI_ERR_OTHER, &all.dead_code) == MPI_SUCCESS)
+    real().Add_error_string(all.dead_code, "nigh: a rank of this communicator has died");
+}
+
+void comms_stop() {
+  Book& all = book();
+  for (;;) {
+    CommState* state = nullptr;
+    {
+      const std::lock_guard guard(all.lock);
+      if (all.states.empty()) break;
+      state = all.states.begin()->second;
+    }
+    drop_state(*state);
+  }
+}
+
+int raise(MPI_Comm comm, int code) {
+  real().Comm_call_errhandler(comm, code);
+  return code;
+}
+
+int raise(MPI_Comm comm, message::Outcome outcome) {
+  switch (outcome) {
+    case message::Outcome::peer_dead: return raise(comm, book().dead_code);
+    case message::Outcome::no_memory: return raise(comm, MPI_ERR_NO_MEM);
+    default: return MPI_SUCCESS;
+  }
+}
+
+}  // namespace nigh::mpi

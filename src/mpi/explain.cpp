@@ -1,0 +1,233 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What --explain tells at the end: what is shared and what fell back, and for each MPI function how many
+// calls were ours, how many were left to the library, and why. The counters of all ranks of a node lie in the
+// space, so one rank adds them up and speaks for all; it waits for the others only when they are asked to be
+// told of, and not for long.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpi/half.hpp"
+#include "mpi/process.hpp"
+#include "sys/futex.hpp"
+#include "sys/raw.h"
+
+namespace nigh::mpi {
+namespace {
+
+enum class Form { none, text, json };
+
+constexpr const char* fate_names[fate_count] = {"ours",  "small", "unshared",  "distant", "foreign",
+                                                "inter", "type",  "operation", "memory",  "other"};
+
+Form g_form = Form::none;
+std::vector<Page*> g_pages;  // of the ranks that are added up, ours first
+std::vector<int> g_ranks;    // their ranks in the space
+std::string g_version;
+bool g_speaks = false;
+
+Form wish() {
+  const char* value = std::getenv("NIGH_EXPLAIN");
+  if (!value || !*value || std::strcmp(value, "off") == 0 || std::strcmp(value, "0") == 0) return Form::none;
+  return std::strcmp(value, "json") == 0 ? Form::json : Form::text;
+}
+
+__attribute__((format(printf, 2, 3))) void add(std::string& out, const char* format, ...) {
+  char piece[512];
+  va_list list;
+  va_start(list, format);
+  const int length = std::vsnprintf(piece, sizeof piece, format, list);
+  va_end(list);
+  if (length > 0) out.append(piece, std::min(static_cast<std::size_t>(length), sizeof piece - 1));
+}
+
+void add_quoted(std::string& out, const std::string& text) {
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= ' ')
+      out += c;
+    else
+      add(out, "\\u%04x", static_cast<unsigned>(c));
+  }
+  out += '"';
+}
+
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  real().Get_library_version(text, &length);
+  std::string line = text;
+  for (char& c : line)
+    if (c == '\t') c = ' ';
+  return line.substr(0, line.find_first_of("\n,"));
+}
+
+void sum_up(Counters& sum) {
+  std::memset(&sum, 0, sizeof sum);
+  for (const Page* page : g_pages)
+    for (int f = 0; f < function_count; ++f) {
+      for (int fate = 0; fate < fate_count; ++fate) sum.calls[f][fate] += page->counters.calls[f][fate];
+      sum.bytes[f] += page->counters.bytes[f];
+    }
+}
+
+std::uint64_t left_of(const Counters& sum, int function) {
+  std::uint64_t left = 0;
+  for (int fate = 1; fate < fate_count; ++fate) left += sum.calls[function][fate];
+  return left;
+}
+
+// What each rank's space says; what several say is said once.
+std::vector<std::string> space_lines() {
+  std::vector<std::string> lines;
+  for (const Page* page : g_pages)
+    for (const char* at = page->text; *at;) {
+      const std::size_t length = std::strcspn(at, "\n");
+      std::string line(at, length);
+      if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+      at += length + (at[length] == '\n' ? 1 : 0);
+    }
+  return lines;
+}
+
+std::string parts_that_are_off() {
+  std::string off;
+  if (!process().on(Part::coll)) off += " collectives";
+  if (!process().on(Part::p2p)) off += off.empty() ? " point-to-point" : " and point-to-point";
+  return off;
+}
+
+std::string as_text(const Counters& sum) {
+  std::string out;
+  add(out, "nigh: MPI: %s; %zu of %d ranks share memory on this node\n", g_version.c_str(), g_pages.size(),
+      process().world_size);
+  if (!parts_that_are_off().empty()) add(out, "nigh: MPI: off:%s\n", parts_that_are_off().c_str());
+  for (int f = 0; f < function_count; ++f) {
+    const std::uint64_t ours = sum.calls[f][0];
+    const std::uint64_t left = left_of(sum, f);
+    if (ours + left == 0) continue;
+    add(out, "nigh: MPI: %-28s %12llu ours", function_names[f], static_cast<unsigned long long>(ours));
+    if (sum.bytes[f] != 0) add(out, ", %llu bytes", static_cast<unsigned long long>(sum.bytes[f]));
+    if (left != 0) add(out, ", %llu the library's:", static_cast<unsigned long long>(left));
+    for (int fate = 1; fate < fate_count; ++fate)
+      if (sum.calls[f][fate] != 0)
+        add(out, " %s %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+    out += '\n';
+  }
+  for (const std::string& line : space_lines()) out += "nigh: " + line + "\n";
+  return out;
+}
+
+std::string as_json(const Counters& sum) {
+  std::string out = "{\"nigh\": \"mpi\", \"library\": ";
+  add_quoted(out, g_version);
+  add(out, ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"functions\": {",
+      process().world_size, g_pages.size(), process().on(Part::coll) ? "true" : "false",
+      process().on(Part::p2p) ? "true" : "false");
+  const char* comma = "";
+  for (int f = 0; f < function_count; ++f) {
+    if (sum.calls[f][0] + left_of(sum, f) == 0) continue;
+    add(out, "%s\"%s\": {\"bytes\": %llu", comma, function_names[f],
+        static_cast<unsigned long long>(sum.bytes[f]));
+    comma = ", ";
+    for (int fate = 0; fate < fate_count; ++fate)
+      if (fate == 0 || sum.calls[f][fate] != 0)
+        add(out, ", \"%s\": %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+    out += '}';
+  }
+  out += "}, \"space\": [";
+  comma = "";
+  for (const std::string& line : space_lines()) {
+    out += comma;
+    add_quoted(out, line);
+    comma = ", ";
+  }
+  return out + "]}\n";
+}
+
+// NIGH_EXPLAIN_FILE, in which %p is our process id, else stderr.
+int open_file() {
+  const char* pattern = std::getenv("NIGH_EXPLAIN_FILE");
+  if (!pattern || !*pattern) return 2;
+  std::string path = pattern;
+  for (std::size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p"))
+    path.replace(at, 2, std::to_string(getpid()));
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  return fd < 0 ? 2 : fd;
+}
+
+void write_out(const std::string& text) {
+  const int fd = open_file();
+  for (std::size_t done = 0; done < text.size();) {
+    const long n = nigh_raw_write(fd, text.data() + done, text.size() - done);
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  if (fd != 2) close(fd);
+}
+
+// Until every rank has closed its account: all are on their way out of MPI_Finalize.
+void wait_for_others() {
+  for (std::size_t i = 0; i < g_pages.size(); ++i)
+    for (int tries = 0; tries < 2000 && g_pages[i]->ended.load(std::memory_order_acquire) == 0; ++tries) {
+      if (!process().space->alive(g_ranks[i])) break;
+      sys::futex_wait(&g_pages[i]->ended, 0, 1'000'000);
+    }
+}
+
+std::string told_aside() {
+  if (g_form == Form::text)
+    return std::string("nigh: MPI runs as without nigh: ") + stand_aside_reason() + "\n";
+  std::string out = "{\"nigh\": \"mpi\", \"aside\": ";
+  add_quoted(out, stand_aside_reason());
+  return out + "}\n";
+}
+
+}  // namespace
+
+void close_account() {
+  Process& me = g_process;
+  g_form = wish();
+  if (g_form != Form::none) {
+    g_version = library_version();
+    me.space->explain(me.page->text, sizeof me.page->text);
+    g_speaks = true;
+    for (int rank = 0; rank < me.space->size(); ++rank) {
+      if (me.peer_parts[static_cast<std::size_t>(rank)] == 0) continue;
+      if (rank < me.space->rank()) g_speaks = false;
+      auto* page =
+          rank == me.space->rank() ? me.page : static_cast<Page*>(me.space->root(rank, space::Root::mpi));
+      if (!page) continue;
+      g_pages.push_back(page);
+      g_ranks.push_back(rank);
+    }
+  }
+  me.page->ended.store(1, std::memory_order_release);
+  sys::futex_wake_all(&me.page->ended);
+}
+
+void print_account() {
+  if (g_pages.empty()) {
+    g_form = wish();
+    if (g_form != Form::none) write_out(told_aside());
+    return;
+  }
+  if (!g_speaks) return;
+  wait_for_others();
+  auto sum = std::make_unique<Counters>();
+  sum_up(*sum);
+  write_out(g_form == Form::json ? as_json(*sum) : as_text(*sum));
+}
+
+}  // namespace nigh::mpi

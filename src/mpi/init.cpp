@@ -1,0 +1,93 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Start and end. We begin when the library's MPI_Init has returned, and end in the deletion of an attribute
+// of MPI_COMM_SELF: the first thing that MPI_Finalize does is to delete these, the last one set first, so
+// that ours, the first one set, goes when all callbacks of the program have run and MPI still works. Until
+// then a message may come in our way, from then on none can.
+#include <exception>
+
+#include "mpi/comm.hpp"
+#include "mpi/comm_members.hpp"
+#include "mpi/half.hpp"
+#include "mpi/ours.hpp"
+#include "mpi/process.hpp"
+
+namespace nigh::mpi {
+namespace {
+
+int g_end_keyval = MPI_KEYVAL_INVALID;
+
+void cover_parts() {
+  for (const Part part : {Part::frame, Part::hook, Part::coll, Part::p2p}) cover(part, process().on(part));
+}
+
+void uncover_parts() {
+  for (const Part part : {Part::p2p, Part::coll, Part::hook, Part::frame}) cover(part, false);
+  cover(Function::Finalize);
+}
+
+void take_down() noexcept {
+  if (!process().started) return;
+  run_stop_hooks();
+  uncover_parts();
+  comms_stop();
+  members_stop();
+  stop_process();
+  close_account();
+}
+
+int on_end(MPI_Comm, int, void*, void*) {
+  take_down();
+  return MPI_SUCCESS;
+}
+
+bool set_up_all() {
+  if (!start_process()) return false;
+  real().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_end, &g_end_keyval, nullptr);
+  real().Comm_set_attr(MPI_COMM_SELF, g_end_keyval, nullptr);
+  members_start();
+  comms_start();
+  run_start_hooks();
+  const std::uint64_t job = job_hash();
+  make_state(MPI_COMM_WORLD, mix(job, 1));
+  make_state(MPI_COMM_SELF, mix(job, 2));
+  cover_parts();
+  return true;
+}
+
+void set_up() noexcept {
+  try {
+    set_up_all();
+  } catch (const std::exception&) {
+    say("there is no memory for nigh's part of MPI: it runs as without nigh");
+    g_process.started = false;
+  }
+  cover(Function::Finalize);
+}
+
+}  // namespace
+}  // namespace nigh::mpi
+
+using namespace nigh::mpi;
+
+int nigh_mpi_Init(int* argc, char*** argv) {
+  prepare_process();
+  const int code = real().Init(argc, argv);
+  if (code == MPI_SUCCESS) set_up();
+  return code;
+}
+
+int nigh_mpi_Init_thread(int* argc, char*** argv, int wanted, int* given) {
+  prepare_process();
+  const int code = real().Init_thread(argc, argv, wanted, given);
+  if (code == MPI_SUCCESS) set_up();
+  return code;
+}
+
+int nigh_mpi_Finalize() {
+  const int code = real().Finalize();
+  take_down();  // where the library deletes no attributes
+  print_account();
+  return code;
+}
