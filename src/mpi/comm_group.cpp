@@ -120,7 +120,7 @@ void group_hierarchy(CommState& state, const std::vector<int>& members) {
 }  // namespace
 
 void make_group(CommState& state, const std::vector<int>& members) {
-  state.why = Fate::distant;
+  state.why = members.size() < 2 ? Fate::alone : Fate::distant;
   if (members.size() < 2 || !process().on(Part::coll)) return;
   std::vector<int> seats;
   if (all_here(members, seats))

@@ -27,7 +27,7 @@ namespace {
 
 enum class Form { none, text, json };
 
-constexpr const char* fate_names[fate_count] = {"ours",  "small", "unshared",  "distant", "foreign",
+constexpr const char* fate_names[fate_count] = {"ours",  "small", "unshared",  "distant", "alone", "foreign",
                                                 "inter", "type",  "operation", "memory",  "other"};
 
 Form g_form = Form::none;

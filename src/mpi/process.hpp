@@ -26,6 +26,7 @@ enum class Fate : int {
   small,      // below the threshold, the library is as fast
   unshared,   // a buffer that peers can't see, and staging it does not pay
   distant,    // a member or the peer is not reachable: another node, without us
+  alone,      // a communicator of one process
   foreign,    // a communicator that we have not seen made
   inter,      // an inter-communicator
   type,       // a datatype that we don't handle
