@@ -36,21 +36,36 @@ void list_benches() {
   for (const BenchKind& kind : bench_kinds()) fmt::print("{:<16} {}\n", kind.name, kind.title);
 }
 
-Result<BenchRequest> make_request(const Options& options, const Machine& machine, const CpuSet& mask) {
+Result<std::vector<std::string>> wanted_runtimes(const Options& options, const BenchKind& kind) {
+  const auto& known = runtimes_of(kind);
+  if (options.runtime == "both") return known;
+  if (std::find(known.begin(), known.end(), options.runtime) != known.end())
+    return std::vector<std::string>{options.runtime};
+  return fail(Errc::invalid, fmt::format("--runtime: {} runs under {}, not {}", kind.name,
+                                         fmt::join(known, " and "), options.runtime));
+}
+
+Result<BenchRequest> make_request(const Options& options, const BenchKind& kind, const Machine& machine,
+                                  const CpuSet& mask) {
   BenchRequest request;
-  auto kind = find_bench(options.name);
-  if (!kind) return tl::unexpected(kind.error());
-  request.kind = *kind;
+  request.kind = kind;
   request.usable = usable_part(machine, mask);
-  request.runtimes = options.runtime == "both" ? std::vector<std::string>{"libgomp", "libomp"}
-                                               : std::vector<std::string>{options.runtime};
-  request.teams = default_teams(*kind, request.usable.cores, options.quick);
+  auto runtimes = wanted_runtimes(options, kind);
+  if (!runtimes) return tl::unexpected(runtimes.error());
+  request.runtimes = *runtimes;
+  request.teams = default_teams(kind, request.usable.cores, options.quick);
   if (!options.teams.empty()) {
     auto teams = parse_teams(options.teams);
     if (!teams) return tl::unexpected(teams.error());
     request.teams = *teams;
   }
-  request.options = size_options(*kind, request.usable, options.quick);
+  if (kind.is_mpi())
+    for (const Teams& teams : request.teams)
+      if (teams.inner || teams.outer < 2 || teams.outer > 63)
+        return fail(Errc::invalid,
+                    fmt::format("--teams: {} takes numbers of ranks from 2 to 63, such as 2,4; not {}",
+                                kind.name, teams.text()));
+  request.options = size_options(kind, request.usable, options.quick);
   request.subjects = options.subjects;
   request.samples = options.samples;
   request.timeout_seconds = options.timeout;
@@ -63,8 +78,8 @@ Result<BenchRequest> make_request(const Options& options, const Machine& machine
 // A misspelt subject would silently measure nothing.
 Result<void> check_subjects(const BenchRequest& request) {
   std::vector<std::string> known;
-  for (const char* runtime : {"libgomp", "libomp"})
-    for (const Subject& s : subjects_for(request.kind, runtime, {1, 1}, request.usable, "nigh"))
+  for (const std::string& runtime : runtimes_of(request.kind))
+    for (const Subject& s : subjects_for(request.kind, runtime, {2, 1}, request.usable, "nigh"))
       if (std::find(known.begin(), known.end(), s.name) == known.end()) known.push_back(s.name);
   for (const std::string& name : request.subjects)
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -100,12 +115,12 @@ struct Prepared {
   BenchFile file;
 };
 
-Result<Prepared> prepare(const Options& options) {
+Result<Prepared> prepare(const Options& options, const BenchKind& kind) {
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());
   auto mask = sys::affinity();
   if (!mask) return tl::unexpected(mask.error());
-  auto request = make_request(options, *machine, *mask);
+  auto request = make_request(options, kind, *machine, *mask);
   if (!request) return tl::unexpected(request.error());
   if (auto known = check_subjects(*request); !known) return tl::unexpected(known.error());
   Prepared out{*std::move(request), {}};
@@ -123,16 +138,36 @@ Result<void> measure(Prepared& prepared) {
   return ran;
 }
 
+// One after the other, into one file; the machine's description is that of the first.
+Result<BenchFile> run_all(const Options& options, const std::vector<BenchKind>& kinds, std::string& trouble) {
+  std::vector<Prepared> all;
+  for (const BenchKind& kind : kinds) {
+    auto prepared = prepare(options, kind);
+    if (!prepared) return tl::unexpected(prepared.error());
+    all.push_back(*std::move(prepared));
+  }
+  for (Prepared& one : all) {
+    if (auto ran = measure(one); !ran) trouble = ran.error().message;
+    BenchFile& first = all.front().file;
+    if (&one.file == &first) continue;
+    first.records.insert(first.records.end(), one.file.records.begin(), one.file.records.end());
+    first.absent.insert(first.absent.end(), one.file.absent.begin(), one.file.absent.end());
+    first.machine["load_after"] = one.file.machine["load_after"];
+  }
+  return std::move(all.front().file);
+}
+
 int bench(const Options& options) {
   if (options.name.empty()) return list_benches(), 0;
-  auto prepared = prepare(options);
-  if (!prepared) {
-    report_failure("bench", prepared.error().message);
-    return prepared.error().code == Errc::invalid ? 2 : 1;
+  auto kinds = find_benches(options.name);
+  std::string trouble;
+  auto file = kinds ? run_all(options, *kinds, trouble) : tl::unexpected(kinds.error());
+  if (!file) {
+    report_failure("bench", file.error().message);
+    return file.error().code == Errc::invalid ? 2 : 1;
   }
-  auto ran = measure(*prepared);
-  int status = show(options, prepared->file);
-  return ran ? status : report_failure("bench", ran.error().message);
+  int status = show(options, *file);
+  return trouble.empty() ? status : report_failure("bench", trouble);
 }
 
 }  // namespace
@@ -141,21 +176,25 @@ Result<BenchFile> bench_here(const std::string& name) {
   Options options;
   options.name = name;
   options.quick = true;
-  auto prepared = prepare(options);
-  if (!prepared) return tl::unexpected(prepared.error());
-  if (auto ran = measure(*prepared); !ran) return tl::unexpected(ran.error());
-  return std::move(prepared->file);
+  auto kinds = find_benches(name);
+  if (!kinds) return tl::unexpected(kinds.error());
+  std::string trouble;
+  auto file = run_all(options, *kinds, trouble);
+  if (file && !trouble.empty()) return fail(Errc::unsupported, trouble);
+  return file;
 }
 
 void add_bench(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "bench", "Measure nested OpenMP programs under nigh, unbound and under other ways to bind them");
+      "bench", "Measure programs with and without nigh, and under what others offer for the same");
   command->add_option("name", options->name,
-                      "nested-stream, nested-sync, geothermal, nested-overhead; none: list them");
-  command->add_option("--runtime", options->runtime, "libgomp, libomp or both")
-      ->check(CLI::IsMember({"libgomp", "libomp", "both"}));
-  command->add_option("--teams", options->teams, "Team sizes, OUTERxINNER, such as 4x2,1x8");
+                      "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-pingpong, "
+                      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives); none: list them");
+  command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
+      ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
+  command->add_option("--teams", options->teams,
+                      "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, such as 2,4");
   command->add_option("--samples", options->samples, "Samples of each subject, taken in turn (default 5)")
       ->check(CLI::Range(1, 10000));
   command->add_option("--subjects", options->subjects, "Only these, separated by ';', such as 'nigh;unbound'")

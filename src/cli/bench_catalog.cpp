@@ -21,6 +21,13 @@ const std::vector<BenchKind>& bench_kinds() {
        "subscatter", true, false},
       {"nested-overhead", "cost of one empty parallel region, with and without binding", "subcompact", false,
        false},
+      {"mpi-pingpong", "one message to and fro: latency, and bandwidth of large ones", "", false, false,
+       "pingpong"},
+      {"mpi-sendrecv", "every rank sends to its right and receives from its left", "", false, false,
+       "sendrecv"},
+      {"mpi-exchange", "every rank exchanges with both neighbours", "", false, false, "exchange"},
+      {"mpi-rate", "messages a second, 64 under way for each pair of ranks", "", false, false, "rate"},
+      {"mpi-collectives", "Barrier, Bcast, Reduce, Allreduce, Alltoall", "", false, false, "collectives"},
   };
   return kinds;
 }
@@ -33,6 +40,25 @@ Result<BenchKind> find_bench(const std::string& name) {
   }
   return fail(Errc::invalid,
               fmt::format("there is no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+Result<std::vector<BenchKind>> find_benches(const std::string& name) {
+  std::vector<BenchKind> found;
+  for (const BenchKind& kind : bench_kinds())
+    if (name == "mpi" && kind.is_mpi()) found.push_back(kind);
+  if (!found.empty()) return found;
+  auto one = find_bench(name);
+  if (!one) return tl::unexpected(one.error());
+  return std::vector<BenchKind>{*one};
+}
+
+const std::vector<std::string>& runtimes_of(const BenchKind& kind) {
+  static const std::vector<std::string> openmp = {"libgomp", "libomp"}, mpi = {"openmpi", "mpich"};
+  return kind.is_mpi() ? mpi : openmp;
+}
+
+std::string program_name(const BenchKind& kind, const std::string& runtime) {
+  return (kind.is_mpi() ? "patterns-" : kind.name + "-") + runtime;
 }
 
 std::string Teams::text() const {
@@ -76,6 +102,14 @@ void keep_distinct(std::vector<Teams>& teams) {
   teams = out;
 }
 
+// The seed's figures have 2, 4 and 8 ranks; as many as there are cores show the whole machine.
+std::vector<Teams> default_ranks(const BenchKind& kind, int cores, bool quick) {
+  if (quick || kind.pattern == "pingpong") return {{2, std::nullopt}};
+  std::vector<Teams> out = {{2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
+  if (cores > 8) out.push_back({std::min(cores, 60), std::nullopt});
+  return out;
+}
+
 std::string pu_list(const std::vector<int>& pus) { return fmt::format("{}", fmt::join(pus, ",")); }
 
 }  // namespace
@@ -115,6 +149,7 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 }
 
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
+  if (kind.is_mpi()) return default_ranks(kind, cores, quick);
   if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
   // A prime number of cores has no splits: then those of one core less.
   auto splits = inner_splits(cores);
@@ -134,6 +169,7 @@ std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
 std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick) {
   std::vector<std::string> out;
   if (quick) out.emplace_back("--quick");
+  if (kind.is_mpi()) out.insert(out.end(), {"--pattern", kind.pattern});
   if (kind.name == "nested-stream") {
     std::uint64_t bytes = 4 * usable.cache_bytes;
     if (quick) bytes = std::min(bytes, std::uint64_t{64} << 20);
@@ -150,6 +186,7 @@ std::vector<std::string> size_options(const BenchKind& kind, const Usable& usabl
 
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
                                   const Usable& usable, const std::string& nigh) {
+  if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
                                  : fmt::format("{},compact", teams.outer);
   std::string pus = pu_list(usable.pus);
@@ -178,8 +215,8 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
 }
 
 const std::vector<std::string>& cleared_variables() {
-  static const std::vector<std::string> names = {"OMP_*",    "GOMP_*", "KMP_*",
-                                                 "LIKWID_*", "NIGH_*", "LD_PRELOAD"};
+  static const std::vector<std::string> names = {"OMP_*",      "GOMP_*", "KMP_*",  "LIKWID_*", "NIGH_*",
+                                                 "LD_PRELOAD", "OMPI_*", "MPIR_*", "UCX_*"};
   return names;
 }
 

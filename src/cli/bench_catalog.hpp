@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which benchmarks there are, and what is measured on a given machine: the team sizes (1xP, Px1 and the
-// splits in between), the sizes of the data, and the subjects: nigh, nothing at all, and what others offer to
-// bind nested teams. All of it is decided from the machine and the mask alone; nothing is run or read here.
+// splits in between) or numbers of ranks, the sizes of the data, and the subjects: nigh, nothing at all (or
+// the MPI library alone), and what others offer. All of it is decided from the machine and the mask alone;
+// nothing is run or read here.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,15 @@ struct BenchKind {
   std::string strategy;           // of the inner level under nigh; the outer one is scatter
   bool serial_reference = false;  // its derivatives must be those of a 1x1 run
   bool has_limit = false;         // a one-level run bounds what nested teams can reach
+  std::string pattern = {};       // of a communication benchmark (bench/mpi); empty: an OpenMP one
+  [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
 };
 const std::vector<BenchKind>& bench_kinds();
 Result<BenchKind> find_bench(const std::string& name);
+// That one, or for "mpi" all communication benchmarks.
+Result<std::vector<BenchKind>> find_benches(const std::string& name);
+// libgomp and libomp, or the two MPI libraries.
+const std::vector<std::string>& runtimes_of(const BenchKind& kind);
 
 struct Teams {
   int outer = 1;
@@ -46,6 +53,7 @@ struct Usable {
 };
 Usable usable_part(const Machine& machine, const CpuSet& mask);
 
+// For a communication benchmark: numbers of ranks.
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick);
 // The program's options for its size, beyond --teams.
 std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick);
@@ -55,10 +63,16 @@ struct Subject {
   std::vector<std::string> prefix;                 // words before the program
   std::map<std::string, std::string> environment;  // beyond what all subjects get
   std::optional<Teams> teams;                      // other teams than the case's (limit)
+  std::string program = {};                        // another program than the case's, "patterns-local"
+  std::vector<std::string> options = {};           // beyond the case's
 };
 // `nigh` is the path of the command. The order is that of the tables.
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
                                   const Usable& usable, const std::string& nigh);
+std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
+                                  const Usable& usable, const std::string& nigh);
+// The file name of the program that a case runs.
+std::string program_name(const BenchKind& kind, const std::string& runtime);
 
 // Removed from everybody's environment, and set in everybody's: all that is not binding is equal for all.
 const std::vector<std::string>& cleared_variables();

@@ -43,8 +43,7 @@ std::string why_it_failed(const std::string& name, const sys::Finished& done, do
 
 }  // namespace
 
-Result<std::string> find_bench_program(const std::string& bench, const std::string& runtime) {
-  std::string file = bench + "-" + runtime;
+Result<std::string> find_bench_program(const std::string& file) {
   std::vector<std::string> folders;
   if (const char* chosen = std::getenv("NIGH_BENCH_DIR")) {
     folders = {chosen};
@@ -74,6 +73,8 @@ Result<ProgramRun> parse_program_output(const std::string& text) {
       double value = result.at("value").get<double>();
       out.seen.results.emplace_back(result.at("name").get<std::string>(), value);
       result.at("unit").get_to(out.seen.unit);
+      if (result.contains("core_state"))
+        out.seen.states.push_back(result.at("core_state").get<std::string>());
     }
     out.derivatives = in.value("derivatives", std::vector<double>{});
     return out;
@@ -89,6 +90,7 @@ Result<ProgramRun> run_program(const std::string& program, const std::vector<std
   command.words.push_back(program);
   command.words.insert(command.words.end(), {"--teams", subject.teams.value_or(teams).text()});
   command.words.insert(command.words.end(), options.begin(), options.end());
+  command.words.insert(command.words.end(), subject.options.begin(), subject.options.end());
   command.clear = cleared_variables();
   for (const auto& [name, value] : common_environment()) command.environment[name] = value;
   for (const auto& [name, value] : subject.environment) command.environment[name] = value;

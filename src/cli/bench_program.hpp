@@ -21,7 +21,7 @@ struct ProgramRun {
 };
 
 // build/bench beside build/bin, or libexec/nigh beside bin; NIGH_BENCH_DIR wins over both.
-Result<std::string> find_bench_program(const std::string& bench, const std::string& runtime);
+Result<std::string> find_bench_program(const std::string& file);
 
 Result<ProgramRun> run_program(const std::string& program, const std::vector<std::string>& options,
                                const Teams& teams, const Subject& subject, double timeout_seconds);

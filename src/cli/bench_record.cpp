@@ -57,10 +57,10 @@ std::optional<Spread> ratio_of(const Group& group, const Group& base, bool highe
   return spread_of(ratios);
 }
 
-void compare_with_unbound(std::vector<Group>& groups) {
+void compare_with_baseline(std::vector<Group>& groups) {
   for (Group& group : groups)
     for (const Group& base : groups)
-      if (base.record.subject == "unbound" && group.record.subject != "unbound" &&
+      if (is_baseline(base.record.subject) && !is_baseline(group.record.subject) &&
           base.record.result == group.record.result && base.record.core_state == group.record.core_state)
         group.record.ratio = ratio_of(group, base, higher_is_better(group.record.unit));
 }
@@ -75,7 +75,8 @@ ordered_json record_json(const BenchRecord& r) {
                       {"runtime", r.runtime},       {"teams", r.teams},         {"result", r.result},
                       {"values", r.values},         {"moves", r.moves}};
   if (!r.errors.empty()) out["errors"] = r.errors;
-  if (r.ratio) out["ratio_to_unbound"] = spread_json(*r.ratio);
+  if (r.ratio)
+    out["ratio_to_unbound"] = spread_json(*r.ratio);  // to the baseline; the name is older than MPI
   return out;
 }
 
@@ -119,26 +120,29 @@ bool says(const ordered_json& machine, const char* key) {
   return found != machine.end() && found->is_boolean() && found->get<bool>();
 }
 
+bool is_baseline(const std::string& subject) { return subject == "unbound" || subject == "library"; }
+
 bool higher_is_better(const std::string& unit) { return unit.ends_with("/s"); }
 
 std::vector<BenchRecord> summarise(const std::string& bench, const std::string& runtime,
                                    const std::string& teams, const std::vector<Observation>& observations) {
   std::vector<Group> groups;
   for (const Observation& seen : observations)
-    for (const auto& [result, value] : seen.results) {
+    for (std::size_t i = 0; i < seen.results.size(); ++i) {
+      const auto& [result, value] = seen.results[i];
       BenchRecord key;
       key.bench = bench;
       key.case_name = fmt::format("{} {} {}", teams, result, runtime);
       key.subject = seen.subject;
       key.size_bytes = seen.size_bytes;
       key.unit = seen.unit;
-      key.core_state = seen.core_state;
+      key.core_state = i < seen.states.size() ? seen.states[i] : seen.core_state;
       key.runtime = runtime;
       key.teams = teams;
       key.result = result;
       add_sample(group_of(groups, key), seen, value);
     }
-  compare_with_unbound(groups);
+  compare_with_baseline(groups);
   std::vector<BenchRecord> out;
   for (Group& group : groups) {
     group.record.value = spread_of(group.record.values);

@@ -38,7 +38,7 @@ struct BenchRecord {
   std::vector<double> values;          // the samples, in the order taken
   int moves = 0;                       // times a thread was seen on another PU than before, all samples
   std::vector<std::string> errors;     // what was wrong, where not verified
-  std::optional<Spread> ratio;         // to `unbound`, sample by sample; above 1 is better than unbound
+  std::optional<Spread> ratio;         // to the baseline, sample by sample; above 1 is better
 };
 
 // A subject without a record, and why.
@@ -62,6 +62,7 @@ struct Observation {
   std::string core_state;
   std::uint64_t size_bytes = 0;
   std::vector<std::pair<std::string, double>> results;  // in the program's order
+  std::vector<std::string> states;  // of each result, from programs that know; else core_state is everybody's
   std::string unit;
   std::vector<int> placement;
   int moves = 0;
@@ -73,6 +74,10 @@ struct Observation {
 // compare samples of the same round (taken right after each other) and the same state.
 std::vector<BenchRecord> summarise(const std::string& bench, const std::string& runtime,
                                    const std::string& teams, const std::vector<Observation>& observations);
+
+// The subject that others are compared with: `unbound` for OpenMP, `library` (MPI as it is) for
+// communication.
+bool is_baseline(const std::string& subject);
 
 // Whether larger values are better (rates), else smaller ones are (times).
 bool higher_is_better(const std::string& unit);

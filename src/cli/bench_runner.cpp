@@ -15,7 +15,8 @@ namespace {
 // What the samples of one runtime and team size need.
 struct Case {
   const BenchRequest& request;
-  std::string runtime, program;
+  std::string runtime;
+  Result<std::string> program;
   Teams teams;
   std::vector<double> reference;  // derivatives of the serial run, if any
   std::vector<Subject> subjects;
@@ -40,7 +41,10 @@ void hold_against_reference(const Case& one, ProgramRun& run) {
 void take_sample(Case& one, std::size_t index, int round, PingPong& pingpong, BenchFile& file) {
   const Subject& subject = one.subjects[index];
   double before = pingpong.measure();
-  auto run = run_program(one.program, one.request.options, one.teams, subject, one.request.timeout_seconds);
+  auto program = subject.program.empty() ? one.program : find_bench_program(subject.program);
+  auto run = program
+                 ? run_program(*program, one.request.options, one.teams, subject, one.request.timeout_seconds)
+                 : tl::unexpected(program.error());
   double after = pingpong.measure();
   if (!run) {
     one.gone[index] = true;
@@ -65,7 +69,7 @@ Result<std::vector<double>> serial_reference(const BenchRequest& request, const 
 }
 
 Result<std::vector<Case>> cases_of(const BenchRequest& request, const std::string& runtime) {
-  auto program = find_bench_program(request.kind.name, runtime);
+  auto program = find_bench_program(program_name(request.kind, runtime));
   if (!program) return tl::unexpected(program.error());
   std::vector<double> reference;
   if (request.kind.serial_reference) {

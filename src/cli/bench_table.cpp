@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
+#include "cli/bench_matrix.hpp"
 #include "machine/draw.hpp"
 
 namespace nigh::cli {
@@ -24,7 +26,7 @@ std::string with_blanks(std::string digits) {
 }
 
 std::string ratio_text(const BenchRecord& record) {
-  if (record.subject == "unbound") return "1";
+  if (is_baseline(record.subject)) return "1";
   if (!record.ratio) return "-";
   return fmt::format("{:.2f}  {:.2f} - {:.2f}", record.ratio->median, record.ratio->low, record.ratio->high);
 }
@@ -111,7 +113,13 @@ bool is_headline(const BenchRecord& record) {
 std::string bench_table(const BenchFile& file, bool color) {
   std::string out;
   const BenchRecord* before = nullptr;
+  std::set<std::string> shown;
   for (const BenchRecord& record : file.records) {
+    if (is_matrix_record(record)) {
+      if (shown.insert(record.bench).second)
+        for (const BenchMatrix& matrix : matrices_of(file, record.bench)) out += matrix_text(matrix, color);
+      continue;
+    }
     if (!is_headline(record)) continue;
     if (before == nullptr || !same_block(*before, record))
       out += heading(record, samples_of(file, record), color);

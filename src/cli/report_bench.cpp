@@ -10,6 +10,7 @@
 
 #include "cli/bench_catalog.hpp"
 #include "cli/bench_fingerprint.hpp"
+#include "cli/bench_matrix.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/report_page.hpp"
 
@@ -83,7 +84,7 @@ std::string bar(const BenchRecord& r, double scale, double base) {
 
 std::string row(const BenchRecord& r, double scale, double base, bool states) {
   std::string type = r.subject == "nigh" ? "nigh" : r.subject == "limit" ? "limit" : "peer";
-  std::string ratio = r.subject == "unbound" ? "1"
+  std::string ratio = is_baseline(r.subject) ? "1"
                       : r.ratio              ? fmt::format("{:.2f}", r.ratio->median)
                                              : "&ndash;";
   std::string range = r.ratio ? fmt::format(" title=\"{:.2f} to {:.2f}\"", r.ratio->low, r.ratio->high) : "";
@@ -106,7 +107,7 @@ std::string card_html(const Card& card) {
   std::set<std::string> states;
   for (const BenchRecord* r : card) {
     states.insert(r->core_state);
-    if (r->subject == "unbound" && base == 0) base = r->value.median;
+    if (is_baseline(r->subject) && base == 0) base = r->value.median;
   }
   std::string size = first.size_bytes > 0
                          ? fmt::format(", {:.0f} MiB", static_cast<double>(first.size_bytes) / 1048576)
@@ -125,7 +126,14 @@ std::string card_html(const Card& card) {
   return out + "</table></div>\n";
 }
 
+std::string matrices_html(const BenchFile& file, const BenchKind& kind) {
+  std::string out;
+  for (const BenchMatrix& matrix : matrices_of(file, kind.name)) out += matrix_html(matrix);
+  return out.empty() ? out : "<h3>" + html(kind.name) + ": " + html(kind.title) + "</h3>\n" + out;
+}
+
 std::string bench_html(const BenchFile& file, const BenchKind& kind) {
+  if (kind.is_mpi()) return matrices_html(file, kind);
   std::string first, others;
   for (const Card& card : cards_of(file, kind.name))
     (is_first_class(*card.front()) ? first : others) += card_html(card);

@@ -69,6 +69,8 @@ tr.nigh .range{stroke:var(--nigh)}tr.nigh .mid{fill:var(--nigh)}
 tr.limit td{color:var(--soft)}tr.limit .mid{fill:none;stroke:var(--other);stroke-width:1.5}
 .ok{color:var(--good)}.no{color:var(--bad);font-weight:600}
 .peers .no{font-weight:400}.peers td.n{white-space:nowrap}
+.wide{margin:0 0 1.1rem}.card .matrix{table-layout:auto;width:auto}.matrix td.x{color:var(--soft);font-size:.74rem;padding-right:1.1rem}
+.matrix td.ours{font-weight:600;color:var(--nigh)}
 details{margin:1rem 0}
 summary{cursor:pointer;color:var(--nigh);font-size:.9rem;margin-bottom:.7rem}
 .peers{overflow-x:auto}.peers table{font-size:.82rem}

@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/run.hpp"
 #include "machine/load.hpp"
-#include "openmp/launch.hpp"
 #include "plan/nested.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
@@ -27,46 +27,32 @@ namespace {
 using openmp::Explain;
 using openmp::LaunchEnvironment;
 
-// As env(1): the program's own statuses stay apart from ours.
-constexpr int nigh_failed = 125;
-constexpr int cannot_execute = 126;
-constexpr int not_found = 127;
+using Options = RunOptions;
 
-struct Options {
-  std::string teams, mask, machine, explain, explain_file;
-  bool json = false, dry_run = false, keep_env = false, quiet = false;
-  std::vector<std::string> command;
-};
+}  // namespace
 
-// A launch that is ready to go. Without `bind` the program just runs: its own wrong spec is no reason not to.
-struct Ready {
-  openmp::Launch launch;
-  LaunchEnvironment environment;
-  bool bind = true;
-};
-
-int failed(const std::string& message) {
+int run_failed(const std::string& message) {
   report_failure("run", message);
-  return nigh_failed;
+  return run_status_failed;
 }
 
-void say(const Options& options, const std::string& sentence) {
+void run_say(const Options& options, const std::string& sentence) {
   if (!options.quiet) std::fprintf(stderr, "nigh run: %s\n", sentence.c_str());
 }
 
-Result<std::string> find_library() {
+Result<std::string> find_library(const std::string& file) {
   auto self = sys::own_executable();
   if (!self) return tl::unexpected(self.error());
   std::filesystem::path prefix = std::filesystem::path(*self).parent_path().parent_path();
   for (const std::filesystem::path& folder : {prefix / "lib", prefix / NIGH_INSTALL_LIBDIR}) {
-    std::string path = (folder / "libnigh-openmp.so").lexically_normal().string();
+    std::string path = (folder / file).lexically_normal().string();
     if (!sys::is_readable_file(path)) continue;
     if (openmp::can_be_preloaded(path)) return path;
     return fail(Errc::unsupported,
                 "can't preload " + path +
                     ": LD_PRELOAD takes no blanks and colons in a path; install nigh elsewhere");
   }
-  return fail(Errc::io, "can't find libnigh-openmp.so in " + (prefix / "lib").string() + " or " +
+  return fail(Errc::io, "can't find " + file + " in " + (prefix / "lib").string() + " or " +
                             (prefix / NIGH_INSTALL_LIBDIR).string() + "; is nigh installed completely?");
 }
 
@@ -87,6 +73,12 @@ Result<CpuSet> usable_pus(const Options& options, const CpuSet& own) {
                 "--mask: none of the PUs " + options.mask + " is among the usable ones, " + usable.to_list());
   return cut;
 }
+
+bool has_teams(const Options& options) {
+  return !options.teams.empty() || !openmp::value_of(sys::environment(), "OMP_NESTING_TEAM_SIZE").empty();
+}
+
+namespace {
 
 // The spec to use and where it was written; the command line wins.
 struct WrittenSpec {
@@ -110,6 +102,8 @@ Result<Explain> wanted_account(const Options& options) {
   return options.json || options.explain == "json" ? Explain::json : Explain::text;
 }
 
+}  // namespace
+
 Result<Ready> make_ready(const Options& options, const CpuSet& own) {
   openmp::Environment user = sys::environment();
   Ready ready;
@@ -121,14 +115,14 @@ Result<Ready> make_ready(const Options& options, const CpuSet& own) {
   if (!spec && (written->typed_here || options.dry_run))
     return fail_in(written->typed_here ? "--teams" : "OMP_NESTING_TEAM_SIZE", spec.error());
   if (!spec) {
-    say(options, "OMP_NESTING_TEAM_SIZE: " + spec.error().message + "; the program runs unbound");
+    run_say(options, "OMP_NESTING_TEAM_SIZE: " + spec.error().message + "; the program runs unbound");
     ready.environment.variables = std::move(user);
     ready.bind = false;
     return ready;
   }
   auto mask = usable_pus(options, own);
   if (!mask) return tl::unexpected(mask.error());
-  auto library = find_library();
+  auto library = find_library("libnigh-openmp.so");
   if (!library) return tl::unexpected(library.error());
   ready.launch = {.spec = written->text,
                   .sizes = {},
@@ -137,7 +131,9 @@ Result<Ready> make_ready(const Options& options, const CpuSet& own) {
                   .explain = *explain,
                   .explain_file = options.explain_file,
                   .library = *library,
-                  .keep_env = options.keep_env};
+                  .keep_env = options.keep_env,
+                  .ranks = options.mpi,
+                  .narrowed = !options.mask.empty()};
   for (const auto& level : spec->levels) ready.launch.sizes.push_back(level.size);
   ready.environment = openmp::launch_environment(user, ready.launch);
   return ready;
@@ -153,6 +149,8 @@ void look_at_program(const Options& options, LaunchEnvironment& environment) {
 }
 
 // ---- --dry-run ----
+
+namespace {
 
 Result<std::vector<PlannedThread>> planned_threads(const openmp::Launch& launch, std::string& machine_name) {
   auto machine = load_machine(launch.machine);
@@ -184,13 +182,17 @@ void print_map(const std::vector<PlannedThread>& threads) {
   fmt::print("\n");
 }
 
-void print_dry_run(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
-                   const std::string& machine) {
+void print_command(const Options& options, const LaunchEnvironment& environment) {
   fmt::print("would run:");
   for (const auto& word : options.command) fmt::print(" {}", word);
   fmt::print("\n");
-  for (const auto& v : ready.environment.set) fmt::print("  set      {}={}\n", v.name, v.value);
-  for (const auto& v : ready.environment.removed) fmt::print("  removed  {}={}\n", v.name, v.value);
+  for (const auto& v : environment.set) fmt::print("  set      {}={}\n", v.name, v.value);
+  for (const auto& v : environment.removed) fmt::print("  removed  {}={}\n", v.name, v.value);
+}
+
+void print_dry_run(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
+                   const std::string& machine) {
+  print_command(options, ready.environment);
   fmt::print("plan {} on PUs {} of {}:\n", ready.launch.spec, ready.launch.mask.to_list(), machine);
   print_map(threads);
 }
@@ -199,6 +201,10 @@ nlohmann::ordered_json variables_json(const std::vector<openmp::Variable>& varia
   auto out = nlohmann::ordered_json::object();
   for (const auto& v : variables) out[v.name] = v.value;
   return out;
+}
+
+nlohmann::ordered_json environment_json(const LaunchEnvironment& environment) {
+  return {{"set", variables_json(environment.set)}, {"removed", variables_json(environment.removed)}};
 }
 
 void print_dry_run_json(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
@@ -211,12 +217,10 @@ void print_dry_run_json(const Options& options, const Ready& ready, const std::v
   std::string mask = launch.mask.to_list();
   nlohmann::ordered_json plan = {{"format", "nigh-plan"}, {"version", 1}, {"machine", machine},
                                  {"spec", launch.spec},   {"mask", mask}, {"threads", list}};
-  nlohmann::ordered_json environment = {{"set", variables_json(ready.environment.set)},
-                                        {"removed", variables_json(ready.environment.removed)}};
   nlohmann::ordered_json document = {{"format", "nigh-run"},
                                      {"version", 1},
                                      {"command", options.command},
-                                     {"environment", environment},
+                                     {"environment", environment_json(ready.environment)},
                                      {"mask", mask},
                                      {"remarks", ready.environment.remarks},
                                      {"plan", plan}};
@@ -224,10 +228,30 @@ void print_dry_run_json(const Options& options, const Ready& ready, const std::v
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+// Without a plan: what would be run and what is changed for it.
+void print_plain(const Options& options, const LaunchEnvironment& environment) {
+  if (!options.json) {
+    print_command(options, environment);
+    return;
+  }
+  nlohmann::ordered_json document = {{"format", "nigh-run"},
+                                     {"version", 1},
+                                     {"command", options.command},
+                                     {"environment", environment_json(environment)},
+                                     {"remarks", environment.remarks}};
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
 int dry_run(const Options& options, const Ready& ready) {
+  if (!ready.bind) {
+    print_plain(options, ready.environment);
+    return 0;
+  }
   std::string machine;
   auto threads = planned_threads(ready.launch, machine);
-  if (!threads) return failed(threads.error().message);
+  if (!threads) return run_failed(threads.error().message);
   if (options.json)
     print_dry_run_json(options, ready, *threads, machine);
   else
@@ -239,12 +263,14 @@ int dry_run(const Options& options, const Ready& ready) {
 
 int start(const Options& options, const Ready& ready) {
   if (ready.bind && !options.mask.empty() && options.machine.empty())
-    if (auto bound = sys::set_affinity(ready.launch.mask); !bound) return failed(bound.error().message);
+    if (auto bound = sys::set_affinity(ready.launch.mask); !bound) return run_failed(bound.error().message);
   std::fflush(nullptr);
   int error = sys::become(options.command, ready.environment.variables);
-  failed(options.command.front() + ": " + std::strerror(error));
-  return error == ENOENT ? not_found : cannot_execute;
+  run_failed(options.command.front() + ": " + std::strerror(error));
+  return error == ENOENT ? run_status_not_found : run_status_cannot_execute;
 }
+
+namespace {
 
 // The program and its arguments, as keep_program_words() found them.
 std::vector<std::string>& program_words() {
@@ -254,23 +280,38 @@ std::vector<std::string>& program_words() {
 
 int run(const Options& options) {
   auto own = sys::affinity();  // first of all: nothing may have bound us yet
-  if (!own) return failed(own.error().message);
+  if (!own) return run_failed(own.error().message);
   if (options.command.empty())
-    return failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
+    return run_failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
+  if (options.ranks > 0) return run_ranks(options, *own);
+  if (options.mpi) return run_mpi(options, *own);
   auto ready = make_ready(options, *own);
-  if (!ready) return failed(ready.error().message);
+  if (!ready) return run_failed(ready.error().message);
   if (ready->bind) look_at_program(options, ready->environment);
-  for (const auto& remark : ready->environment.remarks) say(options, remark);
+  for (const auto& remark : ready->environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, *ready) : start(options, *ready);
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, int& status) {
-  auto* command = app.add_subcommand("run", "Run a program with its nested OpenMP teams bound as planned");
+  auto* command =
+      app.add_subcommand("run", "Run a program with its OpenMP teams, ranks or MPI messages near each other");
   auto options = std::make_shared<Options>();
   command->add_option("--teams", options->teams,
                       "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact");
+  auto* ranks =
+      command->add_option("-n,--ranks", options->ranks, "Start this many ranks, a space of their own");
+  ranks->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--bind", options->bind, "With -n: shares of the PUs for ranks: compact, scatter or none")
+      ->check(CLI::IsMember({"compact", "scatter", "none"}))
+      ->needs(ranks);
+  command
+      ->add_flag("--mpi", options->mpi, "The command starts MPI ranks (mpirun, srun): speed up its messages")
+      ->excludes(ranks);
+  command->add_option("--share", options->share, "Share between ranks also: data (static variables)")
+      ->check(CLI::IsMember({"data"}));
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
       ->check(CLI::IsMember({"text", "json"}));

@@ -1,0 +1,72 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The subjects of the communication benchmarks. The MPI library alone is what all others are compared with;
+// the same binary under `nigh run --mpi` is what a user gets for nothing; beside them stand nigh's own
+// messages and the bare ways to pass bytes on one node (CMA, copying in and out, UCX without MPI), and
+// `limit`: one memcpy from a buffer that both have mapped. Ranks sit on the first PUs in order, one a core,
+// in every subject; more ranks than cores are not bound.
+#include <fmt/format.h>
+
+#include "cli/bench_catalog.hpp"
+#include "sys/program.hpp"
+
+namespace nigh::cli {
+
+namespace {
+
+std::string launcher_of(const std::string& runtime) {
+  std::string own = "mpirun." + runtime;
+  return sys::find_program(own) ? own : "mpirun";
+}
+
+std::vector<std::string> launch_words(const std::string& runtime, int ranks, bool crowded) {
+  std::vector<std::string> words = {launcher_of(runtime)};
+  if (runtime == "openmpi")
+    words.insert(words.end(), {"--oversubscribe", "--bind-to", crowded ? "none" : "core"});
+  else
+    words.insert(words.end(), {"-bind-to", crowded ? "none" : "core"});
+  words.insert(words.end(), {"-n", std::to_string(ranks)});
+  return words;
+}
+
+// Without it Open MPI refuses to start for root, which in containers is everybody.
+std::map<std::string, std::string> launch_environment(const std::string& runtime) {
+  if (runtime != "openmpi") return {};
+  return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+}
+
+std::vector<Subject> other_ways(const BenchKind& kind, int ranks, const std::string& nigh) {
+  std::vector<Subject> out;
+  out.push_back({"nigh messages",
+                 {nigh, "run", "--quiet", "-n", std::to_string(ranks), "--"},
+                 {},
+                 {},
+                 "patterns-message",
+                 {}});
+  if (kind.pattern == "pingpong") {
+    out.push_back({"CMA", {}, {}, {}, "patterns-local", {"--transport", "cma"}});
+    out.push_back({"copy in, copy out", {}, {}, {}, "patterns-local", {"--transport", "copy"}});
+  }
+  if (ranks == 2 && kind.pattern != "collectives" && kind.pattern != "exchange")
+    out.push_back({"UCX", {}, {}, {}, "patterns-ucx", {}});
+  if (kind.pattern == "pingpong")
+    out.push_back({"limit", {}, {}, {}, "patterns-local", {"--transport", "limit"}});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
+                                  const Usable& usable, const std::string& nigh) {
+  auto words = launch_words(runtime, ranks, ranks > usable.cores);
+  std::vector<std::string> ours = {nigh, "run", "--quiet", "--mpi", "--"};
+  ours.insert(ours.end(), words.begin(), words.end());
+  std::vector<Subject> out;
+  out.push_back({"nigh", ours, launch_environment(runtime), {}});
+  out.push_back({"library", words, launch_environment(runtime), {}});
+  for (Subject& other : other_ways(kind, ranks, nigh)) out.push_back(std::move(other));
+  return out;
+}
+
+}  // namespace nigh::cli

@@ -1,0 +1,60 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the three forms of `nigh run` share: one program (run.cpp), ranks of our own (run_ranks.cpp), and
+// ranks that an MPI launcher starts (run_mpi.cpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/cpuset.hpp"
+#include "openmp/launch.hpp"
+
+namespace nigh::cli {
+
+// As env(1): the program's own statuses stay apart from ours.
+inline constexpr int run_status_failed = 125;
+inline constexpr int run_status_cannot_execute = 126;
+inline constexpr int run_status_not_found = 127;
+
+struct RunOptions {
+  std::string teams, mask, machine, explain, explain_file, share;
+  std::string bind = "compact";
+  int ranks = 0;
+  bool mpi = false;
+  bool json = false, dry_run = false, keep_env = false, quiet = false;
+  std::vector<std::string> command;
+};
+
+// A launch that is ready to go. Without `bind` the program just runs: its own wrong spec is no reason not to.
+struct Ready {
+  openmp::Launch launch;
+  openmp::LaunchEnvironment environment;
+  bool bind = true;
+};
+
+int run_failed(const std::string& message);
+void run_say(const RunOptions& options, const std::string& sentence);
+// A library of ours that is to be preloaded, by its file name.
+Result<std::string> find_library(const std::string& file);
+Result<CpuSet> usable_pus(const RunOptions& options, const CpuSet& own);
+// Whether teams are to be placed at all: a spec was given, here or in the environment.
+bool has_teams(const RunOptions& options);
+Result<Ready> make_ready(const RunOptions& options, const CpuSet& own);
+void look_at_program(const RunOptions& options, openmp::LaunchEnvironment& environment);
+int dry_run(const RunOptions& options, const Ready& ready);
+// Becomes the program.
+int start(const RunOptions& options, const Ready& ready);
+
+// Changes to an environment, recorded: for --dry-run.
+void set_variable(openmp::LaunchEnvironment& environment, const std::string& name, const std::string& value);
+// Puts a library before those that LD_PRELOAD names.
+void preload_first(openmp::LaunchEnvironment& environment, const std::string& library);
+// Tells the space in each rank what the user wants of it.
+Result<void> set_space_variables(openmp::LaunchEnvironment& environment, const RunOptions& options);
+
+int run_ranks(const RunOptions& options, const CpuSet& own);
+int run_mpi(const RunOptions& options, const CpuSet& own);
+
+}  // namespace nigh::cli

@@ -1,0 +1,125 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// `nigh run --mpi -- mpirun ...`: the environment for ranks that an MPI launcher will start, and then nigh
+// becomes that launcher. Launchers pass the environment on to ranks of this node, MPICH's and Slurm's to all;
+// Open MPI's has to be told what other nodes need.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/run.hpp"
+#include "sys/program.hpp"
+
+namespace nigh::cli {
+
+using openmp::LaunchEnvironment;
+
+void set_variable(LaunchEnvironment& environment, const std::string& name, const std::string& value) {
+  const std::string* old = openmp::find_entry(environment.variables, name);
+  if (old != nullptr && *old == name + "=" + value) return;
+  std::erase_if(environment.variables,
+                [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  std::erase_if(environment.set, [&](const openmp::Variable& v) { return v.name == name; });
+  environment.variables.push_back(name + "=" + value);
+  environment.set.push_back({name, value});
+}
+
+void preload_first(LaunchEnvironment& environment, const std::string& library) {
+  std::string list = library, others = openmp::value_of(environment.variables, "LD_PRELOAD");
+  for (std::size_t at = 0; at < others.size();) {
+    std::size_t end = std::min(others.find_first_of(": ", at), others.size());
+    std::string one = others.substr(at, end - at);
+    if (!one.empty() && one != library) list += ":" + one;
+    at = end + 1;
+  }
+  set_variable(environment, "LD_PRELOAD", list);
+}
+
+Result<void> set_space_variables(LaunchEnvironment& environment, const RunOptions& options) {
+  if (!options.share.empty()) set_variable(environment, "NIGH_SHARE", options.share);
+  if (options.explain.empty() && options.explain_file.empty()) {
+    if (options.json && !options.dry_run)
+      return fail(Errc::invalid, "--json is the form of --explain or --dry-run; give one of them");
+    return {};
+  }
+  set_variable(environment, "NIGH_EXPLAIN", options.json || options.explain == "json" ? "json" : "text");
+  if (!options.explain_file.empty()) set_variable(environment, "NIGH_EXPLAIN_FILE", options.explain_file);
+  return {};
+}
+
+namespace {
+
+bool is_open_mpi(const std::string& word) {
+  auto path = sys::find_program(word);
+  if (!path) return false;
+  std::error_code error;
+  std::string name = std::filesystem::canonical(*path, error).filename().string();
+  return name == "orterun" || name == "prterun" || name.find("openmpi") != std::string::npos;
+}
+
+bool names_other_nodes(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    for (const char* option : {"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile",
+                               "--machinefile", "--default-hostfile"})
+      if (word == option) return true;
+  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  return (nodes != nullptr && std::atoi(nodes) > 1) || std::getenv("PBS_NODEFILE") != nullptr ||
+         std::getenv("LSB_HOSTS") != nullptr;
+}
+
+// What ranks need and launchers do not pass on by themselves.
+std::vector<std::string> names_to_forward(const LaunchEnvironment& environment) {
+  std::vector<std::string> out;
+  for (const std::string& entry : environment.variables) {
+    std::string name = entry.substr(0, entry.find('='));
+    if (name == "LD_PRELOAD" || name.starts_with("NIGH_") || name.starts_with("OMP_") ||
+        name.starts_with("KMP_"))
+      out.push_back(name);
+  }
+  return out;
+}
+
+// Open MPI's mpirun takes a list in a variable, but not together with -x on the command line.
+void forward(LaunchEnvironment& environment, const RunOptions& options) {
+  constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
+  if (!is_open_mpi(options.command.front()) || !names_other_nodes(options.command)) return;
+  bool users = std::find(options.command.begin(), options.command.end(), "-x") != options.command.end() ||
+               openmp::find_entry(environment.variables, list_name) != nullptr;
+  std::string list, words;
+  for (const std::string& name : names_to_forward(environment)) {
+    list += (list.empty() ? "" : ";") + name;
+    words += " -x " + name;
+  }
+  if (users)
+    environment.remarks.push_back("for ranks on other nodes add to mpirun's own -x options:" + words);
+  else
+    set_variable(environment, list_name, list);
+}
+
+}  // namespace
+
+int run_mpi(const RunOptions& options, const CpuSet& own) {
+  Ready ready;
+  if (has_teams(options)) {
+    auto made = make_ready(options, own);
+    if (!made) return run_failed(made.error().message);
+    ready = *std::move(made);
+  } else {
+    auto mask = usable_pus(options, own);
+    if (!mask) return run_failed(mask.error().message);
+    ready.launch.mask = *mask;
+    ready.environment.variables = sys::environment();
+    ready.bind = false;
+  }
+  auto library = find_library("libnigh-mpi.so");
+  if (!library) return run_failed(library.error().message);
+  preload_first(ready.environment, *library);
+  if (auto set = set_space_variables(ready.environment, options); !set)
+    return run_failed(set.error().message);
+  forward(ready.environment, options);
+  for (const auto& remark : ready.environment.remarks) run_say(options, remark);
+  return options.dry_run ? dry_run(options, ready) : start(options, ready);
+}
+
+}  // namespace nigh::cli
