@@ -140,7 +140,15 @@ void Builder::preload() {
 
 void Builder::say_plan() {
   set("OMP_NESTING_TEAM_SIZE", launch_.spec);
-  set("NIGH_MASK", launch_.mask.to_list());
+  if (!launch_.ranks || launch_.narrowed)
+    set("NIGH_MASK", launch_.mask.to_list());
+  else
+    remove("NIGH_MASK");
+  // Ranks whose launcher leaves them all of these PUs divide them among themselves.
+  if (launch_.ranks)
+    set("NIGH_RANK_SHARE", launch_.mask.to_list());
+  else
+    remove("NIGH_RANK_SHARE");
   if (launch_.machine.empty())
     remove("NIGH_MACHINE");
   else

@@ -26,6 +26,10 @@ struct Launch {
   std::string explain_file;  // "" is stderr
   std::string library;       // path of libnigh-openmp.so
   bool keep_env = false;     // leave what the user set as it is
+  // The program is a launcher of ranks (mpirun): each rank plans within its own mask, not within ours, which
+  // on another node would mean nothing; `narrowed`: unless the user asked for these PUs.
+  bool ranks = false;
+  bool narrowed = false;
 };
 
 // "NAME=value" each, in the order that execve gets them.

@@ -1,0 +1,74 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See desk.hpp.
+#include "space/desk.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace nigh::space {
+
+Desk::Desk(const unsigned char (&key)[16]) : listener_(sys::listen_at(desk_name(key), 4096)) {
+  std::memcpy(key_, key, sizeof key_);
+}
+
+Desk::~Desk() {
+  sys::close_fd(listener_);
+  for (const Client& client : clients_) sys::close_fd(client.fd);
+}
+
+void Desk::add_to(std::vector<pollfd>& watched) const {
+  watched.push_back({.fd = listener_, .events = POLLIN, .revents = 0});
+  for (const Client& client : clients_) watched.push_back({.fd = client.fd, .events = POLLIN, .revents = 0});
+}
+
+void Desk::note(Notice notice) {
+  notices_.push_back(notice);
+  for (const Client& client : clients_)
+    if (client.rank >= 0) sys::send_record(client.fd, &notice, sizeof notice);
+}
+
+void Desk::take_clients() {
+  if (listener_ < 0) return;
+  for (int fd; (fd = sys::accept_from(listener_)) >= 0;) {
+    ucred peer{};
+    if (sys::peer_credentials(fd, peer) && peer.uid == ::geteuid())
+      clients_.push_back({.fd = fd, .rank = -1});
+    else
+      sys::close_fd(fd);
+  }
+}
+
+// False: this client has gone, or is none of ours.
+bool Desk::hear(Client& client) {
+  Card card;
+  int passed = -1;
+  long got = sys::receive_record(client.fd, &card, sizeof card, passed);
+  sys::close_fd(passed);
+  if (got == -EAGAIN) return true;
+  if (got <= 0 && client.rank >= 0) note({.rank = client.rank, .what = Notice::What::went_on});
+  if (got != static_cast<long>(sizeof card) || client.rank >= 0 || card.abi != abi_version ||
+      std::memcmp(card.key, key_, sizeof key_) != 0)
+    return false;
+  client.rank = card.from;
+  for (const Notice& notice : notices_) sys::send_record(client.fd, &notice, sizeof notice);
+  return true;
+}
+
+void Desk::serve() {
+  take_clients();
+  for (std::size_t i = 0; i < clients_.size();) {
+    Client client = clients_[i];
+    if (hear(client)) {
+      clients_[i++] = client;
+      continue;
+    }
+    sys::close_fd(client.fd);
+    clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+}  // namespace nigh::space

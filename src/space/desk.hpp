@@ -1,0 +1,43 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The launcher's desk: a socket at which joining ranks are told which ranks have ended, or have ended their
+// join, so that nobody waits for them. A rank stays connected for as long as its join lasts.
+#pragma once
+
+#include <poll.h>
+
+#include <vector>
+
+#include "space/registry.hpp"
+
+namespace nigh::space {
+
+class Desk {
+ public:
+  // Without a socket (none to be had) it does nothing, and ranks wait until their time is up.
+  explicit Desk(const unsigned char (&key)[16]);
+  ~Desk();
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  void add_to(std::vector<pollfd>& watched) const;
+  void serve();
+  void note_end(int rank) { note({.rank = rank, .what = Notice::What::ended}); }
+
+ private:
+  struct Client {
+    int fd = -1;
+    int rank = -1;  // not yet known
+  };
+  void note(Notice notice);
+  void take_clients();
+  bool hear(Client& client);
+
+  unsigned char key_[16] = {};
+  int listener_ = -1;
+  std::vector<Client> clients_;
+  std::vector<Notice> notices_;  // of the past, for who comes later
+};
+
+}  // namespace nigh::space
