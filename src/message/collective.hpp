@@ -136,6 +136,7 @@ class Group {
 
   // Non-blocking. The arrays of the call must live until it has ended. nullptr: no memory.
   class Pending;
+  struct State;  // inside only: collective_state.hpp
   Pending* start(const Call& call);
   // ok: ended, and the handle is gone. Drives the older calls of this group as well.
   Outcome advance(Pending* pending);
@@ -152,7 +153,6 @@ class Group {
   [[nodiscard]] bool validate() const;
 
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 
