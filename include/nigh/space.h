@@ -37,9 +37,15 @@ int nigh_space_size(void);
 int nigh_space_reachable(int rank);
 int nigh_space_alive(int rank);
 
+/* One pointer that a rank shows its peers, with everything written before it: publish it once, any time;
+ * peers get NULL until then. How ranks find each other's first structure. */
+void nigh_space_publish(void* data);
+void* nigh_space_published(int rank);
+
 /* The address in `rank`'s memory that corresponds to `mine` in ours: the same distance from the start of its
  * heap, or, with --share data, the same variable of the same program or library. Heap memory corresponds only
- * if all ranks allocate alike; nigh_space_global() is the way for the rest. NULL: there is none. */
+ * if all ranks allocate alike; addresses that were told (nigh_space_published) need no such luck. NULL: there
+ * is none. */
 void* nigh_remote_address(int rank, const void* mine);
 
 /* The address at which all ranks find these bytes of ours, mostly `data` itself; NULL: they are private. */

@@ -323,6 +323,15 @@ NIGH_EXPORT int nigh_space_alive(int rank) {
   return space == nullptr || space->alive(rank) ? 1 : 0;
 }
 
+NIGH_EXPORT void nigh_space_publish(void* data) {
+  if (auto* space = the_space(); space != nullptr) space->publish(nigh::space::Root::user, data);
+}
+
+NIGH_EXPORT void* nigh_space_published(int rank) {
+  auto* space = the_space();
+  return space == nullptr ? nullptr : space->root(rank, nigh::space::Root::user);
+}
+
 NIGH_EXPORT void* nigh_remote_address(int rank, const void* mine) {
   auto* space = the_space();
   return space == nullptr ? nullptr : space->remote(rank, mine);

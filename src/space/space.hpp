@@ -16,7 +16,7 @@
 namespace nigh::space {
 
 // What a rank lets its peers find: one pointer per layer, published once.
-enum class Root : int { message, collectives, mpi, shmem, chare, test, count };
+enum class Root : int { message, collectives, mpi, shmem, chare, test, user, count };
 
 class Space {
  public:
