@@ -73,25 +73,41 @@ static void tell_parent() {
   sys::raw_close(g_pipe[0]);
 }
 
-// Reads the touched pages of the memfd into `to`, through the descriptor (no page of the old mapping is
-// faulted in) or else through the old mapping.
-static std::uint64_t copy_pages(const sys::Mapping& from, std::uintptr_t to, bool by_file) {
-  const std::uint64_t end = from.offset + (from.hi - from.lo);
-  std::uint64_t copied = 0;
-  for (std::uint64_t at = from.offset; at < end;) {
-    const long data = by_file ? sys::raw_seek_data(g_slot.state.fd, at) : static_cast<long>(at);
-    if (data < 0 || static_cast<std::uint64_t>(data) >= end) break;
-    const auto first = static_cast<std::uint64_t>(data);
-    std::uint64_t hole =
-        by_file ? static_cast<std::uint64_t>(sys::raw_seek_hole(g_slot.state.fd, first)) : end;
-    if (hole > end) hole = end;
-    const std::uintptr_t target = to + (first - from.offset);
-    __builtin_memcpy(reinterpret_cast<void*>(target),
-                     reinterpret_cast<void*>(from.lo + (first - from.offset)), hole - first);
-    copied += hole - first;
-    at = hole;
+struct Span {
+  std::uintptr_t lo, hi;
+};
+
+// The next touched bytes at or after `at`, by the descriptor or, where it is gone, page by page.
+static Span next_data(const sys::Mapping& map, std::uintptr_t at, bool by_file) {
+  if (by_file) {
+    const std::uint64_t base = map.lo - map.offset;
+    const long data = sys::raw_seek_data(g_slot.state.fd, at - base);
+    if (data < 0 || static_cast<std::uint64_t>(data) >= map.hi - base) return {.lo = map.hi, .hi = map.hi};
+    const auto hole =
+        static_cast<std::uint64_t>(sys::raw_seek_hole(g_slot.state.fd, static_cast<std::uint64_t>(data)));
+    return {.lo = base + static_cast<std::uint64_t>(data), .hi = hole < map.hi - base ? base + hole : map.hi};
   }
-  return copied;
+  static constinit unsigned char resident[1 << 14] = {};
+  while (at < map.hi) {
+    const std::size_t most = sizeof resident * kPage;
+    const std::size_t bytes = map.hi - at < most ? map.hi - at : most;
+    if (sys::raw_resident(at, bytes, resident) != 0) return {.lo = at, .hi = at + bytes};
+    std::size_t first = 0, last = 0;
+    while (first < bytes / kPage && (resident[first] & 1) == 0) ++first;
+    for (last = first; last < bytes / kPage && (resident[last] & 1) != 0;) ++last;
+    if (first < last) return {.lo = at + first * kPage, .hi = at + last * kPage};
+    at += bytes;
+  }
+  return {.lo = map.hi, .hi = map.hi};
+}
+
+static void copy_pages(const sys::Mapping& map, std::uintptr_t to, bool by_file) {
+  for (std::uintptr_t at = map.lo; at < map.hi;) {
+    const Span data = next_data(map, at, by_file);
+    __builtin_memcpy(reinterpret_cast<void*>(to + (data.lo - map.lo)), reinterpret_cast<void*>(data.lo),
+                     data.hi - data.lo);
+    at = data.hi;
+  }
 }
 
 // Huge pages where the parent had them; elsewhere one touched page must not become 2 MiB.
@@ -106,7 +122,7 @@ static void prefer_huge(const sys::Mapping& from, std::uintptr_t to) {
 }
 
 // One mapping of our memfd, in the slot or static data: private, with the same bytes, at the same place.
-static bool make_private(const sys::Mapping& map, bool by_file, std::uint64_t& copied) {
+static bool make_private(const sys::Mapping& map, bool by_file) {
   const std::size_t bytes = map.hi - map.lo;
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   const long aside = sys::raw_map(0, bytes + 2 * kHugePage, kOpen, flags, -1, 0);
@@ -116,7 +132,7 @@ static bool make_private(const sys::Mapping& map, bool by_file, std::uint64_t& c
   to += (map.lo - to) & (kHugePage - 1);
   prefer_huge(map, to);
   if ((map.prot & PROT_READ) == 0) sys::raw_protect(map.lo, bytes, PROT_READ);
-  copied += copy_pages(map, to, by_file);
+  copy_pages(map, to, by_file);
   const long at = sys::raw_remap(to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, map.lo);
   const auto rest = static_cast<std::uintptr_t>(aside);
   sys::raw_unmap(rest, to - rest);
@@ -126,35 +142,60 @@ static bool make_private(const sys::Mapping& map, bool by_file, std::uint64_t& c
   return true;
 }
 
-static bool is_free(const sys::Mapping& map) {
-  if (map.prot != PROT_NONE || !in_slot(map.lo, map.hi - map.lo)) return false;
-  if (map.hi <= g_slot.state.origin) return true;  // the colour
-  return pager_free().contains(map.lo, map.hi);
+static constinit sys::Mapping g_found[512];
+constexpr int kFound = static_cast<int>(sizeof g_found / sizeof *g_found);
+
+static int find_in_maps() {
+  int found = 0;
+  sys::RawLines lines("/proc/self/maps");
+  if (!lines.ok()) return -1;
+  sys::Mapping map;
+  while (const char* line = lines.next()) {
+    if (found == kFound) break;
+    if (!sys::parse_mapping(line, map) || !map.shared || map.inode != g_slot.file.inode) continue;
+    if (map.major == g_slot.file.major && map.minor == g_slot.file.minor) g_found[found++] = map;
+  }
+  return found;
 }
 
-static constinit sys::Mapping g_found[512];
+// Where the kernel's list can't be read (no descriptor left): by our own, which does not know the
+// protections.
+static bool make_used_private() {
+  const MemoryState& s = g_slot.state;
+  const SlotHeader* header = own_header();
+  bool good = true;
+  auto take = [&](std::uintptr_t lo, std::uintptr_t hi, std::uint64_t offset) {
+    sys::Mapping map;
+    map.lo = lo;
+    map.hi = hi;
+    map.offset = offset;
+    map.prot = kOpen;
+    if (lo < hi && good) good = make_private(map, false);
+  };
+  for (std::uint32_t i = 0; i < header->alias_count; ++i)
+    take(header->aliases[i].lo, header->aliases[i].hi, header->aliases[i].offset);
+  const Ranges& holes = pager_holes();
+  std::uintptr_t at = s.origin;
+  for (std::size_t i = 0, hole = 0; i <= pager_free().count(); ++i) {
+    const std::uintptr_t end = i < pager_free().count() ? pager_free().at(i).lo : s.slot + s.span;
+    for (; hole < holes.count() && holes.at(hole).lo < end; ++hole) {
+      take(at, holes.at(hole).lo, at - s.slot);
+      at = holes.at(hole).hi;
+    }
+    take(at, end, at - s.slot);
+    if (i < pager_free().count()) at = pager_free().at(i).hi;
+  }
+  return good;
+}
 
 // The list of mappings changes while it is worked on, so it is worked on in rounds.
-static bool make_all_private(bool by_file, std::uint64_t& copied) {
+static bool make_all_private(bool by_file) {
   for (int round = 0; round < 1000; ++round) {
-    int found = 0;
-    {
-      sys::RawLines lines("/proc/self/maps");
-      if (!lines.ok()) return false;
-      sys::Mapping map;
-      while (const char* line = lines.next()) {
-        if (found == static_cast<int>(sizeof g_found / sizeof *g_found)) break;
-        if (!sys::parse_mapping(line, map) || !map.shared || map.inode != g_slot.file.inode) continue;
-        if (map.major == g_slot.file.major && map.minor == g_slot.file.minor) g_found[found++] = map;
-      }
-    }
+    const int found = find_in_maps();
+    if (found < 0) return make_used_private();
     if (found == 0) return true;
-    for (int i = 0; i < found; ++i) {
-      if (is_free(g_found[i]))
-        sys::raw_unmap(g_found[i].lo, g_found[i].hi - g_found[i].lo);
-      else if (!make_private(g_found[i], by_file, copied))
-        return false;
-    }
+    for (int i = 0; i < found; ++i)
+      if (!make_private(g_found[i], by_file)) return false;
   }
   return false;
 }
@@ -168,9 +209,8 @@ static void say_and_end() {
 // Never lets the child run on memory that it shares with its parent.
 static void become_private() {
   g_progress->store(kBegun, std::memory_order_release);
-  std::uint64_t copied = 0;
   const bool by_file = fd_is_ours();
-  if (!make_all_private(by_file, copied)) say_and_end();
+  if (!make_all_private(by_file)) say_and_end();
   if (by_file) sys::raw_close(g_slot.state.fd);
   g_slot.private_now = true;
   g_slot.state.on = false;

@@ -67,7 +67,9 @@ static std::uintptr_t map_fixed(std::uintptr_t lo, std::size_t bytes, int prot, 
   const bool inside = part.lo == lo && part.hi == lo + bytes;
   if ((flags & MAP_FIXED_NOREPLACE) == MAP_FIXED_NOREPLACE) {
     if (inside && is_ordinary(prot, flags) && pager_take_at(lo, bytes, prot)) return mapped(lo, bytes, flags);
-    return answer(-EEXIST);
+    const std::uintptr_t other = answer(sys::raw_map(lo, bytes, prot, flags, fd, offset));
+    if (other == lo) pager_note_hole(part.lo, part.hi - part.lo);
+    return other;
   }
   if (inside && is_ordinary(prot, flags) && pager_renew(lo, bytes, prot)) return mapped(lo, bytes, flags);
   const std::uintptr_t at = answer(sys::raw_map(lo, bytes, prot, flags, fd, offset));

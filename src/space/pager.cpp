@@ -22,25 +22,28 @@ constexpr int kOpen = PROT_READ | PROT_WRITE;
 
 void pager_start() {
   const MemoryState& s = g_slot.state;
-  sys::raw_protect(s.origin, kHeaderBytes, kOpen);
   g_free.add(s.origin + kHeaderBytes, s.slot + s.span);
   g_overflow.add(kOverflowFirst, kOverflowEnd);
+}
+
+// The file's pages, or after a fork fresh ones, at their place. `how`: MAP_FIXED or MAP_FIXED_NOREPLACE.
+static bool lay(std::uintptr_t lo, std::size_t bytes, int prot, int how) {
+  const MemoryState& s = g_slot.state;
+  if (g_slot.private_now)
+    return sys::raw_map(lo, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0) == static_cast<long>(lo);
+  if (!fd_is_ours()) return false;  // closed by the program: the slot can't grow any more
+  const long at =
+      sys::raw_map(lo, bytes, prot, MAP_SHARED | MAP_NORESERVE | how, s.fd, static_cast<long>(lo - s.slot));
+  if (at == static_cast<long>(lo)) huge_opened(lo, bytes);
+  return at == static_cast<long>(lo);
 }
 
 // Opens a range that is free. The caller holds the lock.
 static bool open_range(std::uintptr_t lo, std::size_t bytes, int prot) {
   if (!g_free.remove(lo, lo + bytes)) return false;
-  const bool mapped =
-      g_slot.private_now
-          ? !sys::is_error(sys::raw_map(lo, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))
-          : sys::raw_protect(lo, bytes, prot) == 0;
-  if (!mapped) {  // too many mappings
+  if (!lay(lo, bytes, prot, MAP_FIXED_NOREPLACE)) {
     g_free.add(lo, lo + bytes);
     return false;
-  }
-  if (!g_slot.private_now) {
-    sys::raw_advise(lo, bytes, MADV_DODUMP);
-    huge_opened(lo, bytes);
   }
   g_used += bytes;
   g_slot.count.extents.fetch_add(1, std::memory_order_relaxed);
@@ -54,33 +57,22 @@ static bool empty_range(std::uintptr_t lo, std::size_t bytes) {
   return sys::raw_advise(lo, bytes, MADV_REMOVE) == 0;
 }
 
-static bool empty_closed(std::uintptr_t lo, std::size_t bytes) {
-  if (empty_range(lo, bytes)) return true;
-  sys::raw_protect(lo, bytes, kOpen);
-  return empty_range(lo, bytes);
-}
-
-// Lays the memfd over holes again, closed. False: the descriptor is gone, the hole stays.
-static bool close_holes(std::uintptr_t lo, std::uintptr_t hi) {
-  if (!g_holes.touches(lo, hi)) return true;
-  if (!fd_is_ours()) return false;
-  const long at = sys::raw_map(lo, hi - lo, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                               g_slot.state.fd, static_cast<long>(lo - g_slot.state.slot));
-  if (sys::is_error(at)) return false;
-  sys::raw_advise(lo, hi - lo, MADV_DONTDUMP);
-  g_holes.remove(lo, hi);
-  return true;
+// The same for a range of which parts may not be mapped, or not be ours: by the file, since what lies over a
+// hole may be a file of the program.
+static void empty_file(std::uintptr_t lo, std::size_t bytes) {
+  huge_forget(lo, bytes);
+  if (g_slot.private_now) return;
+  if (fd_is_ours())
+    sys::raw_punch(g_slot.state.fd, lo - g_slot.state.slot, bytes);
+  else if (!g_holes.touches(lo, lo + bytes))
+    sys::raw_advise(lo, bytes, MADV_REMOVE);
 }
 
 static void close_range(std::uintptr_t lo, std::size_t bytes) {
-  if (g_slot.private_now) {
-    sys::raw_unmap(lo, bytes);
-    return;
-  }
-  empty_closed(lo, bytes);
-  if (g_slot.nodes > 1) sys::raw_default_policy(lo, bytes);
-  sys::raw_protect(lo, bytes, PROT_NONE);
-  sys::raw_advise(lo, bytes, MADV_DONTDUMP);
+  empty_file(lo, bytes);
+  if (g_slot.nodes > 1 && !g_holes.touches(lo, lo + bytes)) sys::raw_default_policy(lo, bytes);
+  sys::raw_unmap(lo, bytes);
+  g_holes.remove(lo, lo + bytes);
 }
 
 std::uintptr_t pager_take(std::size_t bytes, std::size_t align, int prot) {
@@ -101,28 +93,22 @@ bool pager_take_at(std::uintptr_t lo, std::size_t bytes, int prot) {
 // Parts that are free already stay as they are: munmap of nothing succeeds.
 void pager_give(std::uintptr_t lo, std::size_t bytes) {
   Holding lock(g_lock);
-  const std::uintptr_t hi = lo + bytes;
-  if (!close_holes(lo, hi)) {
-    sys::raw_protect(lo, bytes, PROT_NONE);
-    return;
-  }
   const std::uint64_t before = g_free.bytes();
   close_range(lo, bytes);
-  if (g_free.add(lo, hi)) g_used -= g_free.bytes() - before;
+  if (g_free.add(lo, lo + bytes)) g_used -= g_free.bytes() - before;
 }
 
 bool pager_empty(std::uintptr_t lo, std::size_t bytes) { return empty_range(lo, bytes); }
 
 bool pager_renew(std::uintptr_t lo, std::size_t bytes, int prot) {
   Holding lock(g_lock);
-  if (!close_holes(lo, lo + bytes)) return false;
-  empty_closed(lo, bytes);
+  if (!fd_is_ours()) return false;
+  empty_file(lo, bytes);
+  if (!lay(lo, bytes, prot, MAP_FIXED)) return false;
   const std::uint64_t before = g_free.bytes();
-  if (!g_free.remove(lo, lo + bytes)) return false;
+  g_free.remove(lo, lo + bytes);
+  g_holes.remove(lo, lo + bytes);
   g_used += before - g_free.bytes();
-  if (sys::raw_protect(lo, bytes, prot) != 0) return false;
-  sys::raw_advise(lo, bytes, MADV_DODUMP);
-  huge_opened(lo, bytes);
   return true;
 }
 
@@ -133,8 +119,7 @@ void pager_note_hole(std::uintptr_t lo, std::size_t bytes) {
     g_free.remove(lo, lo + bytes);
     g_used += before - g_free.bytes();
     g_holes.add(lo, lo + bytes);
-    huge_forget(lo, bytes);
-    if (fd_is_ours()) sys::raw_punch(g_slot.state.fd, lo - g_slot.state.slot, bytes);
+    empty_file(lo, bytes);
   }
   g_slot.count.holes.fetch_add(1, std::memory_order_relaxed);
   patched();
@@ -190,5 +175,6 @@ void pager_before_fork() { g_lock.lock(); }
 void pager_after_fork() { g_lock.unlock(); }
 void pager_in_child() { g_lock.reset(); }
 const Ranges& pager_free() { return g_free; }
+const Ranges& pager_holes() { return g_holes; }
 
 }  // namespace nigh::space

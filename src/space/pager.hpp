@@ -36,10 +36,12 @@ std::uint64_t pager_used();
 std::uintptr_t pager_heap(std::uintptr_t hint, std::size_t bytes);
 void pager_heap_give(std::uintptr_t lo, std::size_t bytes);
 
-// Around a fork. `pager_private` is called in the child when the used ranges have become its own.
+// Around a fork.
 void pager_before_fork();
 void pager_after_fork();
 void pager_in_child();
-const Ranges& pager_free();  // for the child, single-threaded
+// For the child, single-threaded.
+const Ranges& pager_free();
+const Ranges& pager_holes();
 
 }  // namespace nigh::space

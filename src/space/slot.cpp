@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Making the slot. The whole of it is mapped once, without access; extents are opened and closed in it by
-// mprotect and emptied by MADV_REMOVE, neither of which needs the descriptor again: programs close
-// descriptors that they don't know (daemons close all), and the next file they open gets the number.
+// Making the slot. At first only the header is mapped. What is handed out later needs the descriptor, and
+// programs close descriptors that they don't know (daemons close all), so it is looked at each time: when it
+// is gone, the slot stays as it is, and more memory is private.
 #include "space/slot.hpp"
 
 #include <string.h>
@@ -57,14 +57,16 @@ static const char* map_slot(MemoryState& s) {
   const long fd = sys::raw_memory_file("nigh", s.span);
   if (fd < 0) return "the kernel refuses a file of memory (memfd_create, ftruncate)";
   s.fd = static_cast<int>(fd);
-  const long at =
-      sys::raw_map(s.slot, s.span, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, s.fd, 0);
-  if (at == static_cast<long>(s.slot)) {
-    g_slot.file = sys::raw_identity(s.fd);
-    sys::raw_advise(s.slot, s.span, MADV_DONTDUMP);
-    return nullptr;
+  g_slot.file = sys::raw_identity(s.fd);
+  // Are all addresses free? Then only the header stays.
+  constexpr int flags = MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
+  const long all = sys::raw_map(s.slot, s.span, PROT_NONE, flags, s.fd, 0);
+  if (!sys::is_error(all)) sys::raw_unmap(static_cast<std::uintptr_t>(all), s.span);
+  if (all == static_cast<long>(s.slot)) {
+    const long head = sys::raw_map(s.origin, kHeaderBytes, PROT_READ | PROT_WRITE, flags, s.fd,
+                                   static_cast<long>(s.origin - s.slot));
+    if (head == static_cast<long>(s.origin)) return nullptr;
   }
-  if (!sys::is_error(at)) sys::raw_unmap(static_cast<std::uintptr_t>(at), s.span);
   sys::raw_close(s.fd);
   s.fd = -1;
   return "the kernel refuses the slot's addresses (mmap)";

@@ -47,6 +47,11 @@ inline long raw_remap(std::uintptr_t from, std::size_t old_bytes, std::size_t by
   return nigh_raw_syscall6(SYS_mremap, static_cast<long>(from), static_cast<long>(old_bytes),
                            static_cast<long>(bytes), flags, static_cast<long>(to), 0);
 }
+// One byte per page, bit 0: it is in memory.
+inline long raw_resident(std::uintptr_t at, std::size_t bytes, unsigned char* pages) {
+  return nigh_raw_syscall3(SYS_mincore, static_cast<long>(at), static_cast<long>(bytes),
+                           reinterpret_cast<long>(pages));
+}
 inline long raw_lock_all(int flags) { return nigh_raw_syscall3(SYS_mlockall, flags, 0, 0); }
 
 // Forgets the memory policy of these bytes; a shared file keeps it beyond munmap.
