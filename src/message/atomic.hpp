@@ -24,7 +24,7 @@ namespace nigh::message {
 template <class T>
 using atomic = std::atomic<T>;
 
-// Payload that another rank may look at is about to be read or written (for the model's race detector).
+// Payload that another rank may look at is about to be read, or has been written (for the model).
 inline void note_read(const void*, std::size_t) {}
 inline void note_write(const void*, std::size_t) {}
 

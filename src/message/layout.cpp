@@ -134,8 +134,8 @@ void copy(void* to, const Layout* to_layout, const void* from, const Layout* fro
   if (one_piece(from_layout)) from_layout = nullptr;
   if (!to_layout && !from_layout) {
     note_read(source + skip, bytes);
-    note_write(target + skip, bytes);
-    return copy_bytes(target + skip, source + skip, bytes);
+    copy_bytes(target + skip, source + skip, bytes);
+    return note_write(target + skip, bytes);
   }
   if (copy_regular(target, to_layout, source, from_layout, skip, bytes)) return;
   Walk write(target, to_layout, skip);

@@ -165,6 +165,7 @@ Offer* Offers::fill(Offer* offer, const void* data, const Layout* layout, std::s
   offer->envelope = envelope;
   offer->has_layout = layout != nullptr;
   if (layout) offer->layout = *layout;
+  note_message_written(*offer);
   offer->invite.store(0, std::memory_order_relaxed);
   offer->claims.store(0, std::memory_order_relaxed);
   offer->helped.store(0, std::memory_order_relaxed);
@@ -209,6 +210,7 @@ Offer* Offers::open_copy(const void* data, const Layout* layout, std::size_t byt
   copy(buffer, nullptr, data, layout, 0, bytes);
   fill(offer, buffer, nullptr, bytes, envelope);
   offer->copy = buffer;
+  note_write(&offer->copy, sizeof offer->copy);
   offer->copy_bytes = bytes;
   publish(offer, static_cast<std::uint64_t>(OfferState::staged));
   count(counts_.staged, 1);
@@ -237,6 +239,7 @@ bool Offers::help(Offer* offer) {
   if ((taken & 0xffffffff) + (taken >> 32) >= chunks) return false;
   const std::int64_t mine = claim_back(*offer, chunks);
   if (mine < 0) return false;
+  note_target_read(*offer);
   const std::size_t first = static_cast<std::size_t>(mine) * offer->chunk;
   const std::size_t bytes =
       offer->target_bytes - first < offer->chunk ? offer->target_bytes - first : offer->chunk;
@@ -266,6 +269,7 @@ bool Offers::stage(Offer* offer) {
   if (!buffer) return false;
   if (copy_out(offer, buffer)) {
     offer->copy = buffer;
+    note_write(&offer->copy, sizeof offer->copy);
     offer->copy_bytes = offer->bytes;
     if (move_on(*offer, generation_of(word), OfferState::staged)) {
       count(counts_.staged, 1);

@@ -78,6 +78,15 @@ struct Book {
   Buffer kept[8] = {};
 };
 
+// The plain fields, for the model's race detector.
+inline std::size_t span_of(const void* first, const void* end) {
+  return static_cast<std::size_t>(static_cast<const char*>(end) - static_cast<const char*>(first));
+}
+inline void note_message_read(const Offer& o) { note_read(&o.data, span_of(&o.data, &o.copy)); }
+inline void note_message_written(const Offer& o) { note_write(&o.data, span_of(&o.data, &o.copy)); }
+inline void note_target_read(const Offer& o) { note_read(&o.target, span_of(&o.target, &o.claims)); }
+inline void note_target_written(const Offer& o) { note_write(&o.target, span_of(&o.target, &o.claims)); }
+
 constexpr std::uint64_t word_of(std::uint64_t generation, OfferState state) {
   return generation << 8 | static_cast<std::uint64_t>(state);
 }

@@ -79,6 +79,7 @@ void Offers::take_halves(Offer* offer, void* to, void* to_global, std::size_t by
   offer->target = to_global;
   offer->target_bytes = bytes;
   offer->chunk = chunk;
+  note_target_written(*offer);
   offer->invite.store(generation << 32 | chunks, std::memory_order_release);
   const auto take = [&](std::uint64_t i) {
     const std::size_t first = static_cast<std::size_t>(i) * chunk;
@@ -97,6 +98,7 @@ void Offers::take(Offer* offer, void* to, const Layout* to_layout, std::size_t c
   const std::uint64_t word = offer->word.load(std::memory_order_acquire);
   const std::uint32_t generation = generation_of(word);
   const int from = offer->from;
+  note_message_read(*offer);
   const std::size_t bytes = offer->bytes < capacity ? offer->bytes : capacity;
   if (!open_for_receivers(word)) return;
   if (state_of(word) == OfferState::offered && move_on(*offer, generation, OfferState::claimed)) {
@@ -108,6 +110,7 @@ void Offers::take(Offer* offer, void* to, const Layout* to_layout, std::size_t c
     else
       copy(to, to_layout, offer->data, layout, 0, bytes);
   } else {
+    note_read(&offer->copy, sizeof offer->copy);
     copy(to, to_layout, offer->copy, nullptr, 0, bytes);
   }
   offer->word.store(word_of(generation, OfferState::done), std::memory_order_release);
