@@ -101,23 +101,32 @@ static Span next_data(const sys::Mapping& map, std::uintptr_t at, bool by_file) 
   return {.lo = map.hi, .hi = map.hi};
 }
 
+// Huge pages for what fills them; elsewhere one touched page must not become 2 MiB.
+static void prefer_huge(std::uintptr_t lo, std::uintptr_t hi) {
+  const std::uintptr_t first = (lo + kHugePage - 1) & ~(kHugePage - 1), end = hi & ~(kHugePage - 1);
+  if (first < end) sys::raw_advise(first, end - first, MADV_HUGEPAGE);
+}
+
+// By the descriptor, so that the old mapping's pages need not be faulted in.
+static void copy_span(const sys::Mapping& map, const Span& data, std::uintptr_t to, bool by_file) {
+  const std::uint64_t base = map.lo - map.offset;
+  std::uintptr_t at = data.lo;
+  while (by_file && at < data.hi) {
+    const long got = sys::raw_read_at(g_slot.state.fd, reinterpret_cast<void*>(to), data.hi - at, at - base);
+    if (got <= 0) break;
+    at += static_cast<std::uintptr_t>(got);
+    to += static_cast<std::uintptr_t>(got);
+  }
+  __builtin_memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(at), data.hi - at);
+}
+
 static void copy_pages(const sys::Mapping& map, std::uintptr_t to, bool by_file) {
   for (std::uintptr_t at = map.lo; at < map.hi;) {
     const Span data = next_data(map, at, by_file);
-    __builtin_memcpy(reinterpret_cast<void*>(to + (data.lo - map.lo)), reinterpret_cast<void*>(data.lo),
-                     data.hi - data.lo);
+    const std::uintptr_t target = to + (data.lo - map.lo);
+    prefer_huge(target, target + (data.hi - data.lo));
+    copy_span(map, data, target, by_file);
     at = data.hi;
-  }
-}
-
-// Huge pages where the parent had them; elsewhere one touched page must not become 2 MiB.
-static void prefer_huge(const sys::Mapping& from, std::uintptr_t to) {
-  const std::uintptr_t first = (from.lo + kHugePage - 1) & ~(kHugePage - 1);
-  for (std::uintptr_t at = first; at + kHugePage <= from.hi;) {
-    std::uintptr_t end = at;
-    while (end + kHugePage <= from.hi && in_slot(end, kHugePage) && huge_done(end)) end += kHugePage;
-    if (end > at) sys::raw_advise(to + (at - from.lo), end - at, MADV_HUGEPAGE);
-    at = end > at ? end : at + kHugePage;
   }
 }
 
@@ -130,7 +139,6 @@ static bool make_private(const sys::Mapping& map, bool by_file) {
   // The same offset within 2 MiB, so that page tables move whole.
   auto to = static_cast<std::uintptr_t>(aside);
   to += (map.lo - to) & (kHugePage - 1);
-  prefer_huge(map, to);
   if ((map.prot & PROT_READ) == 0) sys::raw_protect(map.lo, bytes, PROT_READ);
   copy_pages(map, to, by_file);
   const long at = sys::raw_remap(to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, map.lo);

@@ -39,7 +39,8 @@ void* __libc_memalign(size_t, size_t);
 
 // oversize_threshold 0: large blocks come from the caller's arena like all others. zero_realloc as glibc.
 const char* nigh_je_malloc_conf =
-    "oversize_threshold:0,retain:true,dirty_decay_ms:10000,muzzy_decay_ms:0,zero_realloc:free,abort_conf:"
+    "oversize_threshold:0,retain:true,tcache_max:262144,dirty_decay_ms:10000,muzzy_decay_ms:0,zero_realloc:"
+    "free,abort_conf:"
     "false";
 }
 

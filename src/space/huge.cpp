@@ -41,8 +41,6 @@ static bool is_done(std::size_t chunk) {
   return (g_done[chunk / 64].load(std::memory_order_relaxed) & bit_of(chunk)) != 0;
 }
 
-bool huge_done(std::uintptr_t address) { return is_done(chunk_of(address)); }
-
 void huge_opened(std::uintptr_t lo, std::size_t bytes) {
   if (g_advise && bytes >= kHugePage) sys::raw_advise(lo, bytes, MADV_HUGEPAGE);
 }
@@ -52,14 +50,16 @@ void huge_forget(std::uintptr_t lo, std::size_t bytes) {
     if (is_done(chunk)) g_done[chunk / 64].fetch_and(~bit_of(chunk), std::memory_order_relaxed);
 }
 
-// The kernel's refusals: EINVAL, it has no such advice or the mapping is split there; else memory is
-// scattered or short. The bit is set in any case: asking again at each transfer would cost more than small
-// pages do.
-static void collapse_chunk(std::uintptr_t start) {
-  const std::size_t chunk = chunk_of(start);
-  const long rc = sys::raw_advise(start, kHugePage, sys::kCollapse);
-  g_done[chunk / 64].fetch_or(bit_of(chunk), std::memory_order_relaxed);
-  (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed).fetch_add(1, std::memory_order_relaxed);
+// Neighbours in one call: each call makes all CPUs drain their page lists. The kernel's refusals: EINVAL, it
+// has no such advice or the mapping is split there; else memory is scattered or short. The bits are set in
+// any case: asking again at each transfer would cost more than small pages do.
+static void collapse_run(std::uintptr_t start, std::uintptr_t end) {
+  if (start >= end) return;
+  const long rc = sys::raw_advise(start, end - start, sys::kCollapse);
+  for (std::uintptr_t at = start; at < end; at += kHugePage)
+    g_done[chunk_of(at) / 64].fetch_or(bit_of(chunk_of(at)), std::memory_order_relaxed);
+  (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed)
+      .fetch_add((end - start) / kHugePage, std::memory_order_relaxed);
 }
 
 struct Chunks {
@@ -87,27 +87,34 @@ static bool afford(std::size_t bytes) {
   return share >= wanted;
 }
 
+// Those that were not dealt with yet. Touching is reading: it makes the page and changes nothing.
+static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
+  const Chunks chunks = chunks_of(lo, bytes);
+  std::uintptr_t start = chunks.first;
+  for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage) {
+    if (is_done(chunk_of(at)) || !whole(at, lo, bytes)) {
+      collapse_run(start, at);
+      start = at + kHugePage;
+    } else if (touch) {
+      (void)*reinterpret_cast<const volatile char*>(at > lo ? at : lo);
+    }
+  }
+  collapse_run(start, chunks.end);
+}
+
 void huge_block(std::uintptr_t lo, std::size_t bytes) {
   if (!huge_is_eager() || !in_slot(lo, bytes) || g_slot.private_now) return;
-  const Chunks chunks = chunks_of(lo, bytes);
   std::size_t missing = 0;
+  const Chunks chunks = chunks_of(lo, bytes);
   for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage)
     if (!is_done(chunk_of(at))) missing += kHugePage;
   if (missing == 0 || !afford(missing)) return;
-  for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage) {
-    if (is_done(chunk_of(at)) || !whole(at, lo, bytes)) continue;
-    // Reading makes the page, and changes nothing.
-    (void)*reinterpret_cast<const volatile char*>(at > lo ? at : lo);
-    collapse_chunk(at);
-  }
+  collapse_chunks(lo, bytes, true);
 }
 
 void huge_collapse(std::uintptr_t lo, std::size_t bytes) {
   if (g_mode.load(std::memory_order_relaxed) == Mode::never || bytes < kHugePage / 2) return;
-  if (!in_slot(lo, bytes) || g_slot.private_now) return;
-  const Chunks chunks = chunks_of(lo, bytes);
-  for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage)
-    if (!is_done(chunk_of(at)) && whole(at, lo, bytes)) collapse_chunk(at);
+  if (in_slot(lo, bytes) && !g_slot.private_now) collapse_chunks(lo, bytes, false);
 }
 
 }  // namespace nigh::space

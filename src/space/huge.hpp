@@ -24,7 +24,5 @@ bool huge_is_eager();
 void huge_block(std::uintptr_t lo, std::size_t bytes);
 // Touched bytes.
 void huge_collapse(std::uintptr_t lo, std::size_t bytes);
-// Whether the chunk of 2 MiB was collapsed (for the copy that a fork makes).
-bool huge_done(std::uintptr_t address);
 
 }  // namespace nigh::space
