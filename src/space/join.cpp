@@ -15,6 +15,7 @@
 
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -28,6 +29,8 @@ namespace {
 
 // A word on stderr when somebody is missing for so long.
 constexpr long late_ms = 10'000;
+// Open files of the program, about, beside one for each peer.
+constexpr rlim_t spare_files = 24;
 
 // The one change of a rank's word; false: it was made before.
 bool conclude(SlotHeader* header, Joined word) {
@@ -43,8 +46,11 @@ Join::Join(const Job& job, int memfd, int listener, Peer* peers, int timeout_ms)
 
 bool Join::run() {
   rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     keep_pidfds_ = static_cast<rlim_t>(size() - 1) <= files.rlim_cur / 4;
+    // Equal limits in all ranks: better that all see it than that some come to the end of theirs.
+    if (files.rlim_cur < static_cast<rlim_t>(size()) + spare_files) could_not_visit(job_.rank, -EMFILE);
+  }
   started_ = now_ = last_look_ = sys::now_ms();
   deadline_ = started_ + timeout_ms_;
   peers_[job_.rank].fate = Fate::mapped;
