@@ -57,15 +57,16 @@ static bool empty_range(std::uintptr_t lo, std::size_t bytes) {
   return sys::raw_advise(lo, bytes, MADV_REMOVE) == 0;
 }
 
-// The same for a range of which parts may not be mapped, or not be ours: by the file, since what lies over a
-// hole may be a file of the program.
+// The same for a range of which parts may not be mapped, or not be ours: then by the file, since what lies
+// over a hole may be a file of the program.
 static void empty_file(std::uintptr_t lo, std::size_t bytes) {
   huge_forget(lo, bytes);
   if (g_slot.private_now) return;
-  if (fd_is_ours())
-    sys::raw_punch(g_slot.state.fd, lo - g_slot.state.slot, bytes);
-  else if (!g_holes.touches(lo, lo + bytes))
-    sys::raw_advise(lo, bytes, MADV_REMOVE);
+  if (!g_holes.touches(lo, lo + bytes)) {
+    const long rc = sys::raw_advise(lo, bytes, MADV_REMOVE);
+    if (rc == 0 || rc == -ENOMEM) return;  // ENOMEM: parts were not mapped, the others are done
+  }
+  if (fd_is_ours()) sys::raw_punch(g_slot.state.fd, lo - g_slot.state.slot, bytes);
 }
 
 static void close_range(std::uintptr_t lo, std::size_t bytes) {
