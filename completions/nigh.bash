@@ -34,6 +34,12 @@ _nigh() {
     --runtime)
       mapfile -t COMPREPLY < <(compgen -W "libgomp libomp both" -- "$cur")
       return ;;
+    --bind)
+      mapfile -t COMPREPLY < <(compgen -W "compact scatter none" -- "$cur")
+      return ;;
+    --share)
+      mapfile -t COMPREPLY < <(compgen -W "data" -- "$cur")
+      return ;;
     --teams)
       mapfile -t COMPREPLY < <(compgen -W "2,scatter,2,subscatter 4,scatter,4,subscatter 4,compact" -- "$cur")
       return ;;
@@ -42,7 +48,7 @@ _nigh() {
   case $command in
     machine) options="--model --machine --json --svg --list-models --no-color --probe --quick --nodes --no-store" ;;
     plan) options="--teams --mask --model --machine --root --json --svg --all --no-color" ;;
-    run) options="--teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
+    run) options="--ranks --bind --mpi --share --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead" ;;
     report) options="--out --bench --peers --account --machine --no-run --summary --json" ;;

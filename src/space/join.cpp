@@ -122,14 +122,19 @@ int Join::pause() const {
   return until <= now_ ? 1 : static_cast<int>(until - now_);
 }
 
+// Who has met us is listened to again when its word is all that we wait for.
+bool Join::is_watched(const Link& link) const {
+  if (link.stage != Stage::met) return link.stage != Stage::unused;
+  return published_ && word_of(link.rank) == Joined::meeting;
+}
+
 void Join::wait_and_serve() {
   int count = 0;
   poll_[count++] = {.fd = listener_, .events = POLLIN, .revents = 0};
   for (int i = 0; i < links_; ++i) {
-    if (link_[i].stage == Stage::unused) continue;
+    if (!is_watched(link_[i])) continue;
     watched_[count] = i;
-    short events = link_[i].stage == Stage::heard_out ? 0 : POLLIN;
-    poll_[count++] = {.fd = link_[i].fd, .events = events, .revents = 0};
+    poll_[count++] = {.fd = link_[i].fd, .events = POLLIN, .revents = 0};
   }
   int ready = sys::wait_for(poll_, static_cast<std::size_t>(count), pause());
   now_ = sys::now_ms();
@@ -149,7 +154,6 @@ void Join::serve(Link& link, short events) {
     case Stage::awaiting_answer: return read_answer(link);
     case Stage::desk: return read_notices(link);
     case Stage::met: return heard_end(link);
-    case Stage::heard_out: return hung_up(link);
     case Stage::to_send: {  // nothing is due from there before our card
       if ((events & (POLLHUP | POLLERR)) != 0) hung_up(link);
       return;
@@ -186,7 +190,7 @@ void Join::publish() {
   last_look_ = now_;
   // Whoever listens at the other end of a link wakes up and finds the word; what they send still arrives.
   for (int i = 0; i < links_; ++i)
-    if (link_[i].stage == Stage::met || link_[i].stage == Stage::heard_out) sys::end_sending(link_[i].fd);
+    if (link_[i].stage == Stage::met) sys::end_sending(link_[i].fd);
 }
 
 // Whether the word of each mapped peer has left `meeting`.

@@ -47,7 +47,7 @@ class Join {
 
  private:
   // A link stays when its two ends have met: that one of them publishes, or dies, wakes the other.
-  enum class Stage : std::uint8_t { unused, to_send, awaiting_answer, awaiting_hello, met, heard_out, desk };
+  enum class Stage : std::uint8_t { unused, to_send, awaiting_answer, awaiting_hello, met, desk };
   struct Link {
     int fd = -1;
     int rank = -1;  // -1: a visitor that has not shown its card
@@ -84,6 +84,7 @@ class Join {
   void heard_end(Link& link);
   void hung_up(Link& link);
 
+  [[nodiscard]] bool is_watched(const Link& link) const;
   void wait_and_serve();
   void serve(Link& link, short events);
   [[nodiscard]] int pause() const;

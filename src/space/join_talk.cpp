@@ -163,10 +163,8 @@ void Join::heard_end(Link& link) {
   sys::close_fd(passed);
   if (later(got)) return;
   if (got > 0) ++garbage_;
-  if (got == 0 && word_of(link.rank) != Joined::meeting)
-    link.stage = Stage::heard_out;  // it still waits for our word through this link
-  else if (got <= 0)
-    hung_up(link);
+  // When it has published it still waits for our word, through this link.
+  if (got <= 0 && word_of(link.rank) == Joined::meeting) hung_up(link);
 }
 
 void Join::hung_up(Link& link) {

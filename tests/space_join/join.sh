@@ -35,8 +35,8 @@ case_many() {
 }
 
 case_crowd() { # smaller slots
-  ok $run -n 200 -- "$rank" timeout=60000
-  reached 200 200
+  ok $run -n 120 -- "$rank" timeout=60000
+  reached 120 120
 }
 
 case_static() {
