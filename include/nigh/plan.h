@@ -50,6 +50,12 @@ int nigh_planner_size(const nigh_planner* planner, int level);
 int nigh_planner_team(const nigh_planner* planner, int root, int depth, const int* index, const int* size,
                       int n, nigh_place* out);
 
+/* The share of one of several ranks (processes) that use the same PUs: `rank` of `ranks`, disjoint shares
+ * along the machine's tree while there are enough PUs, else all of them. cpus and machine as above. Writes
+ * the PUs to out, which has room for ncpus (or, without cpus, for all PUs of the mask), and returns their
+ * number; -1: an argument is out of range, or there is no such machine. */
+int nigh_rank_share(const int* cpus, int ncpus, const char* machine, int rank, int ranks, int* out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
+#include "plan/ranks.hpp"
 #include "sys/os.hpp"
 
 #define NIGH_EXPORT extern "C" __attribute__((visibility("default")))
@@ -100,6 +101,22 @@ NIGH_EXPORT int nigh_planner_levels(const nigh_planner* planner) {
 NIGH_EXPORT int nigh_planner_size(const nigh_planner* planner, int level) {
   if (level < 1 || level > nigh_planner_levels(planner)) return 0;
   return planner->plan.spec().levels[static_cast<std::size_t>(level - 1)].size;
+}
+
+NIGH_EXPORT int nigh_rank_share(const int* cpus, int ncpus, const char* machine, int rank, int ranks,
+                                int* out) {
+  if (out == nullptr || rank < 0 || rank >= ranks) return -1;
+  try {
+    auto mask = usable_cpus(cpus, ncpus);
+    auto loaded = machine == nullptr ? nigh::load_this_machine() : nigh::load_machine(machine);
+    if (!mask || !loaded) return -1;
+    auto tree = nigh::CoreTree::cut(*loaded, *mask);
+    if (!tree) return -1;
+    auto shares = nigh::rank_shares(*tree, ranks, nigh::RankBinding::compact);
+    int count = 0;
+    for (int pu : shares[static_cast<std::size_t>(rank)].members()) out[count++] = pu;
+    return count;
+  } catch (const std::exception&) { return -1; }
 }
 
 NIGH_EXPORT int nigh_planner_team(const nigh_planner* planner, int root, int depth, const int* index,

@@ -21,6 +21,7 @@ static struct {
   decltype(&nigh_planner_levels) levels;
   decltype(&nigh_planner_size) size;
   decltype(&nigh_planner_team) team;
+  decltype(&nigh_rank_share) share;  // null in an older libnigh.so
 } api;
 
 static bool library_path(char* path, size_t size) {
@@ -59,17 +60,38 @@ static bool open_library(char* err, size_t errsize) {
   api.open = find(library, "nigh_planner_new", api.make) &&
              find(library, "nigh_planner_levels", api.levels) &&
              find(library, "nigh_planner_size", api.size) && find(library, "nigh_planner_team", api.team);
+  find(library, "nigh_rank_share", api.share);
   if (!api.open) snprintf(err, errsize, "%s lacks a function of the planner: install it again", path);
   return api.open;
+}
+
+static int list_cpus(const Mask& mask, int* cpus) {
+  int count = 0;
+  for (int cpu = 0; cpu < kMaskCpus; cpu++)
+    if (mask.has(cpu)) cpus[count++] = cpu;
+  return count;
+}
+
+Mask rank_share(const Mask& mask, int rank, int ranks) {
+  char err[256];
+  auto* cpus = static_cast<int*>(calloc(2 * kMaskCpus, sizeof(int)));
+  Mask share;
+  memset(&share, 0, sizeof share);
+  if (cpus && open_library(err, sizeof err) && api.share) {
+    const int count = list_cpus(mask, cpus);
+    int* out = cpus + kMaskCpus;
+    const int got = api.share(cpus, count, nullptr, rank, ranks, out);
+    for (int i = 0; i < got; i++) share.add(out[i]);
+  }
+  free(cpus);
+  return share.count() > 0 ? share : mask;
 }
 
 nigh_planner* planner_new(const char* spec, const Mask& mask, char* err, size_t errsize) {
   if (!open_library(err, errsize)) return nullptr;
   auto* cpus = static_cast<int*>(calloc(kMaskCpus, sizeof(int)));
   if (!cpus) return nullptr;
-  int count = 0;
-  for (int cpu = 0; cpu < kMaskCpus; cpu++)
-    if (mask.has(cpu)) cpus[count++] = cpu;
+  const int count = list_cpus(mask, cpus);
   nigh_planner* planner = api.make(spec, cpus, count, nullptr, err, errsize);
   free(cpus);
   return planner;

@@ -21,4 +21,8 @@ int planner_size(const nigh_planner* planner, int level);
 bool planner_team(const nigh_planner* planner, int root, int depth, const int* index, const int* size, int n,
                   nigh_place* out);
 
+// The part of mask for rank `rank` of `ranks` processes that all may use it; mask itself where none can be
+// had.
+Mask rank_share(const Mask& mask, int rank, int ranks);
+
 }  // namespace nigh::preload

@@ -73,6 +73,29 @@ static Mask process_mask() {
   return both.count() > 0 ? both : mask;
 }
 
+// A rank that an MPI launcher left as many PUs as `nigh run --mpi` had (or all that are online, on another
+// node) would plan on the same ones as its neighbours: it takes its part of them. A launcher that binds ranks
+// to less has given the shares itself.
+static Mask divided(const Mask& mask) {
+  static const char* const seats[][2] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                                         {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+                                         {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
+                                         {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}};
+  const char* whole_text = getenv("NIGH_RANK_SHARE");
+  Mask whole;
+  if (!whole_text || !parse_cpus(whole_text, whole)) return mask;
+  const bool undivided =
+      memcmp(&whole, &mask, sizeof mask) == 0 || mask.count() == sysconf(_SC_NPROCESSORS_ONLN);
+  for (const auto& seat : seats) {
+    const char *rank = getenv(seat[0]), *size = getenv(seat[1]);
+    if (!rank || !size) continue;
+    const long number = strtol(rank, nullptr, 10), ranks = strtol(size, nullptr, 10);
+    if (!undivided || number < 0 || number >= ranks || ranks < 2 || ranks > kMaskCpus) return mask;
+    return rank_share(mask, static_cast<int>(number), static_cast<int>(ranks));
+  }
+  return mask;
+}
+
 static void warn_if_late() {
   if (!g.late || !g.had_pins || g.home.count() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
   say("the OpenMP runtime had pinned this program to one PU before nigh was loaded: start it with nigh run");
@@ -81,7 +104,7 @@ static void warn_if_late() {
 // ---- plans --------------------------------------------------------------------------------------
 // Once per process, before any plan; safe to repeat.
 static void get_ready() {
-  const Mask home = process_mask();
+  const Mask home = divided(process_mask());
   lock();
   const bool first = !g_ready;
   g_ready = true;
