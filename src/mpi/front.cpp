@@ -67,7 +67,7 @@ bool speaks() {
 }
 
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
-  char line[1024];
+  char line[4400];
   va_list list;
   va_start(list, format);
   const int length = vsnprintf(line, sizeof line, format, list);
@@ -108,6 +108,11 @@ bool half_path(const char* half, char* path, size_t bytes) {
 const char* load_half(const char* half) {
   char path[4096];
   if (!half_path(half, path, sizeof path)) return "its own folder can't be found";
+  static char said[4200];
+  if (!is_whole(path)) {
+    snprintf(said, sizeof said, "%s is missing or damaged", path);
+    return said;
+  }
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return dlerror();
   auto entry = reinterpret_cast<HalfEntry>(dlsym(handle, half_entry_name));
@@ -122,6 +127,7 @@ void resolve_all() {
   if (off("NIGH_MPI") || !found.half) return;
   g_front.library = found.handle;
   g_front.library_path = found.path;
+  g_front.half = found.half;
   g_front.cover = cover;
   g_front.space = space_object;
   const char* wrong = load_half(found.half);

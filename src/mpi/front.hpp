@@ -22,6 +22,7 @@ struct Front {
   std::uint32_t functions = function_count;
   void* library = nullptr;  // dlopen's handle of the MPI library, its symbols now global
   const char* library_path = nullptr;
+  const char* half = nullptr;  // which one was meant
   // From now on calls of `function` go to `ours`, or to the library's own when that is nullptr.
   void (*cover)(Function function, Entry ours) = nullptr;
   // nullptr: there is no space in this process.
@@ -41,5 +42,7 @@ struct Found {
 // The MPI library of this process, whatever its file is called and however it was loaded; promotes its
 // symbols to global ones, which a half needs.
 Found find_library();
+// Whether the shared object is there and not cut short.
+bool is_whole(const char* path);
 
 }  // namespace nigh::mpi

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs under mpirun with and without libnigh-mpi.so: the same output and nothing on stderr, and --explain shows
+# that the calls were ours. One case a run: front.py CASE LIBRARY (openmpi, mpich) FOLDER-OF-PROGRAMS LIBDIR.
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PYTHON = "/usr/bin/python3"  # the one that Debian's mpi4py belongs to
+
+
+class Failed(Exception):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+def expect(true, what):
+    if not true:
+        raise Failed(what)
+
+
+class Mpi:
+    def __init__(self, library, programs, libdir):
+        self.library, self.programs, self.libdir = library, Path(programs), Path(libdir)
+        self.known = {}
+        self.front = str(self.libdir / "libnigh-mpi.so")
+
+    def program(self, name):
+        path = self.programs / f"{name}-{self.library}"
+        return [str(path)]
+
+    def launcher(self):
+        path = shutil.which(f"mpirun.{self.library}") or shutil.which("mpirun")
+        return [path] + (["--oversubscribe"] if self.library == "openmpi" else [])
+
+    def run(self, parts, timeout=60):
+        """parts: (ranks, environment, command) each. Returns status, sorted lines of stdout, stderr."""
+        line = self.launcher()
+        for i, (ranks, env, command) in enumerate(parts):
+            line += ([":"] if i else []) + ["-n", str(ranks), "env", *[f"{k}={v}" for k, v in env.items()], *command]
+        whole = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                     OMPI_MCA_btl_vader_backing_directory=os.environ.get("TMPDIR", "/tmp"))
+        done = subprocess.run(line, env=whole, capture_output=True, text=True, timeout=timeout)
+        return done.returncode, sorted(done.stdout.splitlines()), done.stderr
+
+    def account(self, ranks, command, **env):
+        """stdout and what --explain tells, as JSON: {} when no rank had anything to tell."""
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "account"
+            env = dict(LD_PRELOAD=self.front, NIGH_EXPLAIN="json", NIGH_EXPLAIN_FILE=str(told), **env)
+            status, out, err = self.run([(ranks, env, command)])
+            expect(status == 0 and err == "", f"status {status}, stderr: {err}")
+            text = told.read_text() if told.exists() else ""
+        accounts = [json.loads(line) for line in text.splitlines()]
+        return out, accounts
+
+    def plain(self, ranks, command):
+        """Without us, once for each program."""
+        key = (ranks, *command)
+        if key not in self.known:
+            self.known[key] = self.run([(ranks, {}, command)])
+            expect(self.known[key][0] == 0 and self.known[key][1], f"without nigh: {self.known[key]}")
+        return self.known[key]
+
+    def same(self, ranks, command, **env):
+        """The same with and without; returns the accounts, which go to a file, so that stderr shows what is said."""
+        plain = self.plain(ranks, command)
+        out, accounts = self.account(ranks, command, **env)
+        expect(out == plain[1], f"with nigh:\n{out}\nwithout:\n{plain[1]}")
+        expect(len(accounts) >= 1, "no account")
+        return accounts
+
+
+def ours(account, function):
+    return account.get("functions", {}).get(f"MPI_{function}", {}).get("ours", 0)
+
+
+def expect_ours(account, *functions):
+    for function in functions:
+        expect(ours(account, function) > 0, f"no call of MPI_{function} was ours: {account}")
+
+
+def languages(mpi, program, functions):
+    for ranks in (2, 4):
+        accounts = mpi.same(ranks, mpi.program(program))
+        expect(len(accounts) == 1 and accounts[0]["sharing"] == ranks, f"accounts: {accounts}")
+        expect_ours(accounts[0], *functions)
+
+
+FORTRAN = ("Allreduce", "Bcast", "Barrier", "Reduce", "Comm_dup", "Comm_split", "Isend", "Sendrecv", "Iallreduce")
+
+
+def case_c(mpi):
+    languages(mpi, "calls", ("Allreduce", "Bcast", "Barrier", "Alltoall", "Allgather", "Isend", "Sendrecv", "Comm_split",
+                             "Comm_dup", "Cart_create", "Cart_sub", "Comm_create_group", "Intercomm_create",
+                             "Intercomm_merge", "Dist_graph_create_adjacent", "Sendrecv_replace"))
+    calls = mpi.program("calls")
+    mpi.same(3, calls + ["multiple"])
+    quiet = mpi.run([(2, dict(LD_PRELOAD=mpi.front), calls)])
+    expect(quiet == mpi.plain(2, calls), f"something is said by default: {quiet}")
+
+
+def case_mpif(mpi):
+    languages(mpi, "mpif", FORTRAN + ("Send", "Cart_create"))
+
+
+def case_module(mpi):
+    languages(mpi, "module", FORTRAN + ("Send", "Cart_create"))
+
+
+def case_f08(mpi):
+    languages(mpi, "f08", FORTRAN)
+
+
+def case_switches(mpi):
+    calls = mpi.program("calls")
+    account = mpi.same(2, calls, NIGH_MPI_COLL="off")[0]
+    expect(ours(account, "Allreduce") == 0 and ours(account, "Isend") > 0, f"NIGH_MPI_COLL=off: {account}")
+    account = mpi.same(2, calls, NIGH_MPI_P2P="off")[0]
+    expect(ours(account, "Allreduce") > 0 and ours(account, "Isend") == 0, f"NIGH_MPI_P2P=off: {account}")
+    out, accounts = mpi.account(2, calls, NIGH_MPI="off")
+    expect(out and not accounts, f"NIGH_MPI=off: {accounts}")
+    # One rank without point-to-point: nobody sends it a descriptor.
+    plain = mpi.plain(2, calls)
+    mixed = mpi.run([(1, dict(LD_PRELOAD=mpi.front), calls),
+                     (1, dict(LD_PRELOAD=mpi.front, NIGH_MPI_P2P="off"), calls)])
+    expect(mixed == plain, f"one rank with NIGH_MPI_P2P=off: {mixed}")
+
+
+def case_mixed(mpi):
+    """Ranks with and without us in one job."""
+    calls = mpi.program("calls")
+    plain = mpi.plain(3, calls)
+    for with_us in ((1, 0, 0), (0, 1, 1), (1, 0, 1)):
+        parts = [(1, dict(LD_PRELOAD=mpi.front) if one else {}, calls) for one in with_us]
+        expect(mpi.run(parts) == plain, f"ranks with us: {with_us}")
+
+
+def case_nodes(mpi):
+    """Ranks that pretend to sit on several nodes."""
+    calls = mpi.program("calls")
+    accounts = mpi.same(4, calls, NIGH_MPI_FAKE_NODES="2")
+    expect(len(accounts) == 2 and all(a["sharing"] == 2 for a in accounts), f"two nodes: {accounts}")
+    expect_ours(accounts[0], "Isend")
+    accounts = mpi.same(4, calls, NIGH_MPI_FAKE_NODES="2", NIGH_MPI_HIERARCHY="1")
+    expect_ours(accounts[0], "Allreduce", "Bcast", "Barrier", "Isend")
+    mpi.same(3, calls, NIGH_MPI_FAKE_NODES="3", NIGH_MPI_HIERARCHY="1")
+
+
+def case_tools(mpi):
+    """PMPI tools see every call, wherever they are loaded, and their calls are ours."""
+    calls, linked = mpi.program("calls"), mpi.program("linked")
+    tool = str(mpi.programs / f"libtool-{mpi.library}.so")
+    plain = mpi.run([(2, dict(LD_PRELOAD=tool), calls)])
+    expect(any("tool saw" in line for line in plain[1]), f"the tool alone: {plain}")
+    for preload, command in ((f"{tool}:{mpi.front}", calls), (f"{mpi.front}:{tool}", calls), (mpi.front, linked)):
+        expect(mpi.run([(2, dict(LD_PRELOAD=preload), command)]) == plain, f"LD_PRELOAD={preload} {command}")
+    _, accounts = mpi.account(2, linked)
+    expect_ours(accounts[0], "Allreduce", "Isend")
+
+
+def case_cost(mpi):
+    """A call that is not ours costs one instruction more: the jump."""
+    steps = mpi.program("steps")
+
+    def count(**env):
+        done = subprocess.run(steps, env=dict(os.environ, **env), capture_output=True, text=True, timeout=60)
+        if not done.stdout.strip():
+            raise Skip("this system lets no process step another")
+        return int(done.stdout)
+
+    plain, preloaded = count(), count(STEPS_PRELOAD=mpi.front)
+    limit = 1 if os.uname().machine == "x86_64" else 3
+    print(f"instructions of one call: {plain} without, {preloaded} with nigh")
+    expect(0 <= preloaded - plain <= limit, f"{plain} instructions without, {preloaded} with nigh")
+
+
+def case_broken(mpi):
+    """No half, a torn half, another version's: the program runs as without us, and one line says why."""
+    calls = mpi.program("calls")
+    plain = mpi.plain(2, calls)
+    half = f"libnigh-mpi-{mpi.library}.so"
+    with tempfile.TemporaryDirectory() as folder:
+        front = Path(folder) / "libnigh-mpi.so"
+        shutil.copy(mpi.front, front)
+        for what in ("missing", "torn", "foreign"):
+            if what == "torn":
+                (Path(folder) / half).write_bytes((mpi.libdir / half).read_bytes()[:20000])
+            if what == "foreign":
+                other = "mpich" if mpi.library == "openmpi" else "openmpi"
+                if not (mpi.libdir / f"libnigh-mpi-{other}.so").exists():
+                    continue
+                shutil.copy(mpi.libdir / f"libnigh-mpi-{other}.so", Path(folder) / half)
+            status, out, err = mpi.run([(2, dict(LD_PRELOAD=str(front)), calls)])
+            expect((status, out) == plain[:2], f"{what} half: {status} {out} {err}")
+            lines = err.splitlines()
+            expect(len(lines) == 1 and lines[0].startswith("nigh: MPI runs as without nigh: "), f"{what} half: {err}")
+
+
+def case_none(mpi):
+    """No MPI library, one rank, a process that never calls MPI."""
+    env = dict(os.environ, LD_PRELOAD=mpi.front)
+    done = subprocess.run([str(mpi.programs / "nothing")], env=env, capture_output=True, text=True, timeout=20)
+    expect(done.returncode == -6 and "MPI_Barrier" in done.stderr, f"no library: {done}")
+    done = subprocess.run(["/bin/echo", "word"], env=env, capture_output=True, text=True, timeout=20)
+    expect((done.returncode, done.stdout, done.stderr) == (0, "word\n", ""), f"echo: {done}")
+    reduce = mpi.program("f08")
+    alone = subprocess.run(reduce, capture_output=True, text=True, timeout=30, env=dict(os.environ))
+    with_us = subprocess.run(reduce, capture_output=True, text=True, timeout=30, env=env)
+    expect((alone.returncode, alone.stdout, alone.stderr) == (with_us.returncode, with_us.stdout, with_us.stderr),
+           f"one process: {alone} {with_us}")
+
+
+def case_symbols(mpi):
+    """A half takes nothing from outside but the C library and MPI, and shows one symbol."""
+    half = mpi.libdir / f"libnigh-mpi-{mpi.library}.so"
+    text = subprocess.run(["nm", "-D", half], capture_output=True, text=True, check=True).stdout
+    lines = [line.split() for line in text.splitlines()]
+    shown = [line[-1] for line in lines if line[-2] in "TWVDBR" and len(line) == 3]
+    expect(shown == ["nigh_mpi_half"], f"exports {shown}")
+    wanted = [line[-1] for line in lines if line[-2] == "U" and "@GLIBC" not in line[-1] and "@GCC" not in line[-1]]
+    strange = [name for name in wanted if not name.lower().startswith(("ompi_", "mpi_", "mpir_"))]
+    expect(not strange, f"needs {strange}")
+
+
+def case_python(mpi):
+    probe = subprocess.run([PYTHON, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
+                           capture_output=True, text=True, timeout=60)
+    kind = "openmpi" if "Open MPI" in probe.stdout else "mpich"
+    if probe.returncode != 0 or kind != mpi.library:
+        raise Skip(f"no mpi4py for {mpi.library}")
+    for ranks in (2, 3):
+        account = mpi.same(ranks, [PYTHON, str(HERE / "python.py")])[0]
+        expect_ours(account, "Allreduce", "Comm_split")
+
+
+def main():
+    name, *rest = sys.argv[1:]
+    try:
+        globals()[f"case_{name}"](Mpi(*rest))
+    except Skip as why:
+        required = os.environ.get("NIGH_REQUIRE", "").split(",")
+        must = "mpi" in required or "all" in required
+        print(f"{'FAIL (NIGH_REQUIRE)' if must and name != 'python' else 'SKIP'}: {why}")
+        return 1 if must and name != "python" else 77
+    except Failed as what:
+        print(f"FAIL: {what}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
