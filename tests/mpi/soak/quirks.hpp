@@ -1,0 +1,40 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the libraries themselves give wrong answers, alone, in the versions that Debian 12 has: what the soak then
+// leaves out, so that whatever else it finds is not theirs.
+#pragma once
+
+#include <mpi.h>
+
+namespace soak::quirks {
+
+#ifdef MPICH_NUMVERSION
+constexpr bool mpich = true;
+#else
+constexpr bool mpich = false;
+#endif
+constexpr bool openmpi = !mpich;
+
+// MPICH 4.0.2: MPI_Allgatherv on a communicator of one rank puts the data at displacement 0.
+constexpr bool lone_allgatherv_ignores_places = mpich;
+
+// MPICH 4.0.2: the status of an MPI_Irecv from MPI_PROC_NULL says source 0, tag 0.
+constexpr bool waitall_forgets_nobody = mpich;
+
+// Open MPI 4.1.4: vectors of negative stride are packed wrongly from the second element on.
+constexpr bool backward_vectors = openmpi;
+
+// MPICH 4.0.2: MPI_Put into a window of MPI_Win_allocate now and then comes after the fence that ends it.
+constexpr bool allocated_windows = mpich;
+
+// Open MPI 4.1.4: MPI_Win_create on a communicator of one rank ends the job when there are others.
+constexpr bool lone_windows = openmpi;
+
+// MPICH 4.0.2: (I)reduce_scatter(_block) with an operation that doesn't commute and a type with holes is wrong.
+constexpr bool scattered_holes = mpich;
+
+// Open MPI 4.1.4: a rank's own block of a collective, between two layouts, is copied wrongly beyond 64 KiB.
+constexpr bool own_block_beyond_64k = openmpi;
+
+}  // namespace soak::quirks
