@@ -47,7 +47,7 @@ struct Where {
   void* result = nullptr;    // where the others write
   std::uint64_t stride = 0;  // Blocks::even: from one reader's block to the next; staged: from half to half
   std::uint64_t chunk = 0;   // staged: bytes of one reader in one part
-  std::uint64_t parts_in = 0, parts_out = 0;  // reductions: data, result hold one round at a time
+  std::uint64_t parts_in = 0, parts_out = 0;  // data, result hold one round at a time; else all is there
 };
 
 struct CallCell {

@@ -88,17 +88,6 @@ void Group::set_reproducible(bool on) { state_->reproducible = on; }
 const Group::Counts& Group::counts() const { return state_->counts; }
 bool Group::progress() { return state_->progress(); }
 
-Outcome Group::run(const Call& call) {
-  State& g = *state_;
-  if (g.broken != Outcome::ok) return g.broken;
-  ++g.counts.calls;
-  if (g.size > 1 && g.active.empty() && g.engine_for(call) == engines::small) return g.run_small(call);
-  Pending p;
-  g.enlist(p, call);
-  g.wait_for(p);
-  return p.outcome;
-}
-
 Group::Pending* Group::start(const Call& call) try {
   State& g = *state_;
   Pending* p = g.new_pending();
@@ -197,6 +186,28 @@ void Group::State::wait_for(Pending& p) {
   std::erase(active, &p);
 }
 
+// A call beside which there is no other: no list to keep.
+void Group::State::run_lone(Pending& p, Pending::Engine engine) {
+  p.engine = engine;
+  p.number = ++number;
+  lone = &p;
+  while (p.outcome == Outcome::pending) {
+    drive(p);
+    if (p.outcome != Outcome::pending) break;
+    const int awaited = p.awaited;
+    const int peer = awaited < 0 || awaited == me ? Waiter::nobody : ranks[static_cast<std::size_t>(awaited)];
+    auto changed = [&] {
+      const std::uint64_t before = p.moved;
+      drive(p);
+      if (p.moved == before && p.outcome == Outcome::pending) look_for_dead();
+      return p.outcome != Outcome::pending || p.awaited != awaited;
+    };
+    if (waiter.until(changed, peer) == Waited::peer_dead && p.outcome == Outcome::pending)
+      give_up(Outcome::peer_dead);
+  }
+  lone = nullptr;
+}
+
 bool Group::State::await(Pending& p, int member) {
   p.awaited = member;
   if (failed(member)) give_up(Outcome::peer_dead);
@@ -231,17 +242,21 @@ void Group::State::give_up(Outcome why) {
   ring_all();
   for (Pending* p : active)
     if (p->outcome == Outcome::pending) p->outcome = why;
+  if (lone) lone->outcome = why;
 }
 
 void Group::State::look_for_dead() {
-  if (++idle % 64 != 0 || active.empty()) return;
+  if (++idle % 64 != 0) return;
   const std::int64_t now = now_ns();
   if (now - looked_ns < patience_ns) return;
   looked_ns = now;
-  for (std::size_t i = 0; i < active.size(); ++i)
-    for (const int awaited : {active[i]->awaited, active[i]->also_awaited})
+  auto look = [this](const Pending& p) {
+    for (const int awaited : {p.awaited, p.also_awaited})
       if (awaited >= 0 && awaited != me && waiter.hopeless(ranks[static_cast<std::size_t>(awaited)]))
         give_up(Outcome::peer_dead);
+  };
+  for (const Pending* p : active) look(*p);
+  if (lone) look(*lone);
   std::erase_if(active, [](const Pending* p) { return p->outcome != Outcome::pending; });
 }
 

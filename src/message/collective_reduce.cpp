@@ -79,18 +79,20 @@ void Reduction::open_round() {
   } else if (p.staged_in) {
     copy_bytes(p.stage->data, p.operand + round_start(), round_length(call.bytes));
   }
-  if (p.staged_in || p.staged_out)
-    g.set_ready(p, p.round + 1);
-  else if (p.round == 0)
-    g.set_ready(p, final_step);
-  else
-    return;
+  if (!p.staged_in && !p.staged_out) return;
+  g.set_ready(p, p.round + 1);
   g.ring_all();
+}
+
+bool Reduction::shows(int member) {
+  if (!g.is_posted(p, member)) return false;
+  const Where& where = g.theirs(member, p).where;
+  return (!where.parts_in && !where.parts_out) || g.is_ready(p, member, p.round + 1);
 }
 
 bool Reduction::everyone_shows() {
   for (; p.next < g.size; ++p.next, ++p.moved)
-    if (p.next != g.me && (!g.is_posted(p, p.next) || !g.is_ready(p, p.next, p.round + 1))) return false;
+    if (p.next != g.me && !shows(p.next)) return false;
   return true;
 }
 
@@ -122,7 +124,7 @@ bool Reduction::compute() {
     for (; p.next < static_cast<int>(members.size()); ++p.next, ++p.moved) {
       const int member = members[static_cast<std::size_t>(p.next)];
       if (member == g.me) continue;
-      if (!g.is_posted(p, member) || !g.is_ready(p, member, p.round + 1)) return false;
+      if (!shows(member)) return false;
     }
   } else if (!everyone_at(p.round * phases() + p.part, members)) {
     return false;

@@ -27,6 +27,7 @@ class Reduction {
   void open_round();
   bool compute();  // false: waits
   bool close_round();
+  bool shows(int member);
   bool everyone_shows();
   bool everyone_at(std::uint64_t step, const std::vector<int>& members);
   [[nodiscard]] bool scatters() const { return call.kind == Kind::reduce_scatter; }

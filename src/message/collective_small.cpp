@@ -28,7 +28,7 @@ std::size_t largest(const Group::State& g, const Call& call, const std::size_t* 
 }
 
 // What this member shows: its length, or nothing.
-bool shows(const Group::State& g, const Call& call, std::size_t& bytes) {
+inline bool shows(const Group::State& g, const Call& call, std::size_t& bytes) {
   bytes = call.bytes;
   switch (call.kind) {
     case Kind::bcast: return g.me == call.root;
@@ -42,7 +42,7 @@ bool shows(const Group::State& g, const Call& call, std::size_t& bytes) {
   }
 }
 
-const Bytes* shown(const Group::State& g, const Call& call) {
+inline const Bytes* shown(const Group::State& g, const Call& call) {
   if (call.kind == Kind::bcast) return bcast_source(call);
   if (call.kind == Kind::allgather && call.send == in_place)
     return as_bytes(call.receive) + block_offset(call, call.receive_bytes, call.receive_offsets, g.me);
@@ -140,6 +140,7 @@ inline void finish_small(Group::State& g, const Call& call, std::uint64_t number
 Bytes* Group::State::post_room(std::uint64_t call, std::size_t bytes) {
   CallCell& mine = cell(me, call);
   mine.form = bytes <= line_room ? Form::line : Form::area;
+  mine.blocks = Blocks::same;
   return bytes <= line_room ? mine.small : area(me, call);
 }
 
@@ -210,6 +211,25 @@ Outcome Group::State::run_small(const Call& call) {
   finish_small(*this, call, s);
   finish_number(s);
   return Outcome::ok;
+}
+
+// Here, so that the way of a small call is one function.
+Outcome Group::run(const Call& call) {
+  State& g = *state_;
+  if (g.broken != Outcome::ok) return g.broken;
+  ++g.counts.calls;
+  const Pending::Engine engine = g.engine_for(call);
+  const bool alone = g.active.empty() && !g.lone;
+  if (alone && engine == engines::small) return g.run_small(call);
+  Pending p;
+  p.call = call;
+  if (alone) {
+    g.run_lone(p, engine);
+  } else {
+    g.enlist(p, call);
+    g.wait_for(p);
+  }
+  return p.outcome;
 }
 
 void engines::small(Group::State& g, Group::Pending& p) {

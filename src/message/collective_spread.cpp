@@ -52,14 +52,13 @@ class Spread {
     cell.where.data = g.space.global(buffer, bytes);
     if (cell.where.data) {
       ++g.counts.in_place;
-      if (parent < 0) {
-        p.part = chunks;
-        g.set_ready(p, final_step);
-      }
+      if (parent < 0) p.part = chunks;
+      cell.where.parts_in = parent >= 0;
     } else {
       if (!g.stage_for(p, p.stage, std::min(chunks, std::uint64_t{ring_chunks}) * chunk_bytes)) return false;
       p.form = Form::staged;
       cell.where.data = p.stage->data;
+      cell.where.parts_in = 1;
     }
     cell.form = p.form;
     post(cell, p.number);
@@ -93,7 +92,7 @@ class Spread {
 
   bool all_at_once() {
     const CallCell& from = g.theirs(parent, p);
-    if (from.form != Form::direct || p.round != 0 || !reached(from.ready, p.number, final_step)) return false;
+    if (from.where.parts_in || p.round != 0) return false;
     g.tree.children(parent, p.call.root, g.family);
     const auto place = std::find(g.family.begin(), g.family.end(), g.me) - g.family.begin();
     const std::size_t start = chunks * static_cast<std::size_t>(place) / g.family.size() * chunk_bytes;
@@ -115,8 +114,8 @@ class Spread {
   }
 
   bool fetch_chunk() {
-    if (!g.is_ready(p, parent, p.round + 1)) return false;
     const CallCell& from = g.theirs(parent, p);
+    if (from.where.parts_in && !g.is_ready(p, parent, p.round + 1)) return false;
     const std::size_t at = p.round * chunk_bytes, length = this->length(p.round);
     const std::size_t source = from.form == Form::staged ? p.round % ring_chunks * chunk_bytes : at;
     copy_bytes(as_bytes(p.call.receive) + at, as_bytes(from.where.data) + source, length);

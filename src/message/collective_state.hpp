@@ -85,6 +85,7 @@ struct Group::State {
   std::uint64_t number = 0, granted = 0;       // the last call made; the last that may be posted
   std::uint64_t done = 0, done_ahead = 0;      // all up to done are over; bit i: done + 1 + i is over, too
   std::vector<Pending*> active;                // in order
+  Pending* lone = nullptr;                     // the only one, when run() waits for it
   std::vector<std::unique_ptr<Pending>> made;  // every handle there ever was
   std::vector<Pending*> spare;                 // those not in use
   std::vector<std::unique_ptr<Stage>> stages;
@@ -109,6 +110,7 @@ struct Group::State {
   void drive(Pending& p);
   bool progress();
   void wait_for(Pending& p);
+  void run_lone(Pending& p, Pending::Engine engine);
   void end(Pending& p, Outcome outcome = Outcome::ok);
   void finish_number(std::uint64_t call);
   void give_up(Outcome why);

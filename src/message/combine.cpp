@@ -24,11 +24,13 @@ bool is_float(Element element) { return element >= Element::f32 && element <= El
 struct Table {
   Combine combines[ops][elements];
   Table() {
-    const Kernels& kernels = **usable_kernels();
     for (int op = 0; op < ops; ++op)
       for (int element = 0; element < elements; ++element) {
         const bool rounds = (static_cast<Op>(op) == Op::sum || static_cast<Op>(op) == Op::prod) &&
                             is_float(static_cast<Element>(element));
+        const Kernels* const* set = usable_kernels();  // the best that has it
+        while (!(*set)->plain[op][element] && set[1]) ++set;
+        const Kernels& kernels = **set;
         combines[op][element] = {.kernel = kernels.plain[op][element],
                                  .element_bytes = sizes[element],
                                  .user = nullptr,

@@ -3,6 +3,9 @@
 //
 // The kernels for x86-64 with AVX-512 (F, BW, DQ, VL); see combine_kernels.hpp. Only the flags of this file
 // differ.
+// gcc 12 turns products of complex numbers into fused ones here even where contraction is off, so those are
+// left to the kernels for AVX2.
+#define NIGH_FUSES_COMPLEX
 #include "message/combine_table.hpp"
 
 namespace nigh::message {

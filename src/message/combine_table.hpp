@@ -58,8 +58,10 @@ struct Maker {
   template <class T>
   constexpr void complex(Element element) {
     plain(Op::sum, element) = by_parts<T, combine<T, Sum>>;
+#ifndef NIGH_FUSES_COMPLEX
     plain(Op::prod, element) = combine<Complex<T>, ComplexProd>;
     ordered_of(Op::prod, element) = ordered_singly<Complex<T>, ComplexProd>;
+#endif
   }
   template <class V, class I>
   constexpr void pairs(Element element) {

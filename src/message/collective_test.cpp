@@ -1,0 +1,226 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every kind of collective, at every size that takes another path, in place or not, shared or private,
+// blocking or not, against a naive reference; then random traffic; then what must hold besides: bounded
+// staging, more calls than cells, nothing left behind, no allocation on the way of small calls.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "message/collective_trial.hpp"
+
+namespace {
+thread_local std::size_t news = 0;
+}
+// Counts what this thread allocates; the rest is as ever.
+void* operator new(std::size_t bytes) {
+  ++news;
+  if (void* data = std::malloc(bytes)) return data;
+  throw std::bad_alloc();
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+
+namespace nigh::message::testing {
+namespace {
+
+void expect_right(const Side& side) {
+  const std::string wrong = side.check();
+  EXPECT_EQ(wrong, "");
+}
+
+void run_trial(Rank& self, const Trial& trial) {
+  Side side(trial, self.space, self.group.member());
+  ASSERT_EQ(self.group.run(side.call()), Outcome::ok);
+  expect_right(side);
+}
+
+TEST(collective, every_kind_size_and_form) {
+  const std::size_t sizes[] = {0, 8, 40, 48, 56, 1000, 1024, 1032, 4096, 4104, 20000, 70001};
+  for (int ranks = 1; ranks <= 9; ++ranks)
+    run_job(ranks, {}, [&](Rank& self) {
+      std::uint64_t seed = 1;
+      for (int kind = 0; kind < 11; ++kind)
+        for (const std::size_t bytes : sizes)
+          for (unsigned form = 0; form < 8; ++form) {
+            ++seed;
+            Trial trial{.seed = seed,
+                        .kind = static_cast<Kind>(kind),
+                        .ranks = ranks,
+                        .root = static_cast<int>(seed % static_cast<unsigned>(ranks)),
+                        .in_place = (form & 1) != 0,
+                        .varied = (form & 2) != 0,
+                        .affine = seed % 2 != 0,
+                        .bytes = bytes,
+                        .hidden = form & 4 ? static_cast<unsigned>(seed * 2654435761u) : 0};
+            run_trial(self, trial);
+          }
+      EXPECT_TRUE(self.group.validate());
+    });
+}
+
+TEST(collective, large_operands_in_rounds_and_parts) {
+  for (int ranks = 2; ranks <= 3; ++ranks)
+    run_job(ranks, {}, [&](Rank& self) {
+      for (int kind = 1; kind < 11; ++kind)
+        for (unsigned form = static_cast<unsigned>(ranks) - 2; form < 4; form += 2)
+          run_trial(self, {.seed = 40 + form,
+                           .kind = static_cast<Kind>(kind),
+                           .ranks = ranks,
+                           .root = 1,
+                           .in_place = (form & 1) != 0,
+                           .affine = true,
+                           .bytes = (std::size_t{5} << 20) + 8,
+                           .hidden = form & 2 ? ~0u : 0});
+      // What was private went through stages that are far smaller than the operands.
+      EXPECT_LT(self.space.allocated, std::size_t{16} << 20);
+      EXPECT_GT(self.group.counts().staged, 0u);
+      EXPECT_GT(self.group.counts().in_place, 0u);
+    });
+}
+
+// Ranks start calls, run others between, and end those they started in any order.
+void traffic(Rank& self, std::uint64_t seed, int calls, std::size_t most) {
+  std::mt19937_64 common(seed), own(seed + 1 + static_cast<unsigned>(self.group.member()));
+  struct Started {
+    std::unique_ptr<Side> side;
+    Group::Pending* pending;
+  };
+  std::vector<Started> open;
+  auto close = [&](std::size_t which) {
+    Outcome outcome = Outcome::pending;
+    while ((outcome = self.group.advance(open[which].pending)) == Outcome::pending)
+      if (self.group.size() > 2) self.waiter.until([&] { return self.group.progress(); }, Waiter::nobody);
+    ASSERT_EQ(outcome, Outcome::ok);
+    expect_right(*open[which].side);
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+  };
+  for (int call = 0; call < calls; ++call) {
+    const Trial trial = random_trial(common, self.group.size(), most);
+    auto side = std::make_unique<Side>(trial, self.space, self.group.member());
+    if (own() % 2) {
+      ASSERT_EQ(self.group.run(side->call()), Outcome::ok);
+      expect_right(*side);
+    } else {
+      Group::Pending* pending = self.group.start(side->call());
+      ASSERT_NE(pending, nullptr);
+      open.push_back({std::move(side), pending});
+    }
+    while (!open.empty() && own() % 40 < open.size()) close(own() % open.size());
+  }
+  while (!open.empty()) close(own() % open.size());
+  EXPECT_TRUE(self.group.validate());
+}
+
+TEST(collective, random_traffic) {
+  const char* given = std::getenv("NIGH_SEED");
+  const std::uint64_t seed =
+      given ? std::strtoull(given, nullptr, 0)
+            : static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  std::fprintf(stderr, "NIGH_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  for (std::uint64_t round = 0; std::chrono::steady_clock::now() < end && !HasFailure(); ++round) {
+    const int ranks = static_cast<int>((seed + round) % 6) + 2;
+    run_job(ranks, {}, [&](Rank& self) { traffic(self, seed + 1000 * round, 60, 200000); });
+  }
+}
+
+TEST(collective, more_started_calls_than_cells) {
+  run_job(3, {}, [&](Rank& self) {
+    std::vector<std::unique_ptr<Side>> sides;
+    std::vector<Group::Pending*> pending;
+    for (int call = 0; call < 100; ++call) {
+      const Trial trial{.seed = 5u + static_cast<unsigned>(call),
+                        .kind = static_cast<Kind>(call % 11),
+                        .ranks = 3,
+                        .root = call % 3,
+                        .bytes = call % 7 == 0 ? std::size_t{5000} : std::size_t{64}};
+      sides.push_back(std::make_unique<Side>(trial, self.space, self.group.member()));
+      pending.push_back(self.group.start(sides.back()->call()));
+    }
+    for (std::size_t call = 100; call-- > 0;) {  // the last first
+      Outcome outcome;
+      while ((outcome = self.group.advance(pending[call])) == Outcome::pending) {}
+      EXPECT_EQ(outcome, Outcome::ok);
+      expect_right(*sides[call]);
+    }
+    EXPECT_TRUE(self.group.validate());
+  });
+}
+
+TEST(collective, a_bcast_root_runs_ahead_and_is_held_by_its_cells) {
+  run_job(2, {}, [&](Rank& self) {
+    for (std::uint32_t i = 0; i < 20000; ++i) {
+      std::uint32_t value = self.group.member() == 0 ? i : 0;
+      ASSERT_EQ(self.group.run({.kind = Kind::bcast, .receive = &value, .bytes = 4, .root = 0}), Outcome::ok);
+      ASSERT_EQ(value, i);
+    }
+  });
+}
+
+TEST(collective, small_calls_allocate_nothing) {
+  run_job(2, {}, [&](Rank& self) {
+    double operand[64] = {}, result[256];
+    auto round = [&](std::size_t bytes) {
+      for (int kind = 0; kind < 11; ++kind)
+        self.group.run({.kind = static_cast<Kind>(kind),
+                        .send = operand,
+                        .receive = result,
+                        .bytes = bytes,
+                        .root = 1,
+                        .combine = find_combine(Op::sum, Element::f64)});
+    };
+    round(8);
+    round(512);
+    const std::size_t before = news, in_space = self.space.allocs;
+    for (int i = 0; i < 100; ++i) round(8), round(512);
+    EXPECT_EQ(news, before);
+    EXPECT_EQ(self.space.allocs, in_space);
+  });
+}
+
+TEST(collective, progress_is_called_while_waiting) {
+  run_job(2, {}, [&](Rank& self) {
+    static std::atomic<int> calls;
+    self.waiter.progress = [](void*) { ++calls; };
+    calls = 0;
+    if (self.group.member() == 0)
+      while (calls == 0) std::this_thread::yield();
+    EXPECT_EQ(self.group.run({}), Outcome::ok);
+  });
+}
+
+TEST(collective, a_member_may_leave_while_peers_still_read) {
+  for (int round = 0; round < 50; ++round) {
+    space::ThreadSpace::Common common(3);
+    std::vector<std::unique_ptr<PartlyPrivate>> spaces;
+    std::vector<Cells*> cells;
+    for (int rank = 0; rank < 3; ++rank) {
+      spaces.push_back(std::make_unique<PartlyPrivate>(common, rank));
+      cells.push_back(Group::make_cells(*spaces.back(), 3));
+    }
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        Waiter waiter(*spaces[static_cast<std::size_t>(rank)], 2);
+        int value = rank == 0 ? 42 : 0;
+        {
+          Group group(*spaces[static_cast<std::size_t>(rank)], waiter, rank, cells, {0, 1, 2}, {});
+          if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          group.run({.kind = Kind::bcast, .receive = &value, .bytes = sizeof(value)});
+        }
+        EXPECT_EQ(value, 42);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (auto& space : spaces) space->release(Group::make_cells(*space, 1));
+  }
+}
+
+}  // namespace
+}  // namespace nigh::message::testing
