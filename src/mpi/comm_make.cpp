@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "mpi/comm_members.hpp"
+#include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
 
 namespace nigh::mpi {
@@ -41,6 +42,7 @@ template <class Call>
 int make(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) noexcept {
   CommState* state = comm_state(parent);
   const std::uint64_t nth = state ? ++state->made : 0;
+  if (state && state->group) coll::arrive(parent);
   const int code = call();
   count(function, state ? Fate::covered : Fate::foreign);
   if (code == MPI_SUCCESS && state) make_state(*made, mix(state->context, nth));

@@ -59,9 +59,11 @@ int driven_by_library() {
 
 using Register = int (*)(int (*)());
 
+bool hooked = false;  // the library drives us
+
 void start() {
-  if (auto add = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_register")))
-    add(driven_by_library);
+  const auto add = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+  hooked = add != nullptr && add(driven_by_library) == 0;
 }
 void stop() {
   if (auto remove = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_unregister")))
@@ -139,6 +141,17 @@ int Nbc::end(MPI_Status& /*status*/) {
 void Nbc::release() {
   delist(this);
   delete this;
+}
+
+// All members do this or none: nobody knows who of the others has calls pending.
+void arrive(MPI_Comm comm) {
+  if (hooked) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (real().Ibarrier(comm, &request) != MPI_SUCCESS) return;
+  for (int there = 0; !there;) {
+    drive();
+    if (real().Test(&request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+  }
 }
 
 void retire(Coll* coll, CommState& state) {

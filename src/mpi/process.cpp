@@ -5,7 +5,9 @@
 // page does not look like ours (another world, another version) is treated as one without us.
 #include "mpi/process.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -110,10 +112,13 @@ int count_bits(const std::uint64_t (&words)[128]) {
   return sum;
 }
 
-// Keeps the library going while we wait for a peer that may wait for a message of it.
+// Keeps the library going while we wait for a peer that may wait for a message of it. Not on MPI_COMM_SELF,
+// where MPICH looks into a list and no further; and for a tag that nobody uses, since a probe that finds
+// something does no more.
 void poke_library(void*) {
+  constexpr int unused_tag = 32749;
   int flag = 0;
-  real().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  real().Iprobe(MPI_ANY_SOURCE, unused_tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
 bool meet() {
@@ -206,10 +211,9 @@ void say(const char* sentence) {
     if (one.compare_exchange_strong(nothing, sentence)) break;
     if (nothing == sentence) return;
   }
-  char line[1024] = "nigh: ";
-  std::strncat(line, sentence, sizeof line - 16);
-  std::strcat(line, "\n");
-  nigh_raw_write(2, line, std::strlen(line));
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, "nigh: %s\n", sentence);
+  if (length > 0) nigh_raw_write(2, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
 }
 
 }  // namespace nigh::mpi

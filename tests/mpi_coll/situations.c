@@ -1,0 +1,188 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * situations FOLDER owed|blocked|making|comms|threads|errors: what can go wrong between collectives and the rest of
+ * MPI. A hang is a failure (the suite has a time limit); results are checked here or recorded for comparison.
+ */
+#include <pthread.h>
+
+#include "common.h"
+
+static void check(int good, const char* what) {
+  if (good) return;
+  fprintf(stderr, "situations: rank %d: %s\n", world_rank, what);
+  MPI_Abort(MPI_COMM_WORLD, 7);
+}
+
+enum { LARGE = 400000 };
+
+/* A rank in a barrier of ours owes its peer a message of the library's. */
+static void owed(void) {
+  char* data = malloc(4 << 20);
+  for (int i = 0; i < 50; ++i) {
+    memset(data, i + world_rank, 4 << 20);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (world_rank % 2 == 0 && world_rank + 1 < world_size)
+      MPI_Isend(data, 4 << 20, MPI_CHAR, world_rank + 1, 1, MPI_COMM_WORLD, &request);
+    if (world_rank % 2 == 1) {
+      MPI_Recv(data, 4 << 20, MPI_CHAR, world_rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      check(data[(4 << 20) - 1] == i + world_rank - 1, "wrong message");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  free(data);
+}
+
+static void mix_up(void* in, void* inout, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+/* A rank that waits for a message owes its peers its part of a collective: `how` says where it waits. */
+static void behind(int how) {
+  int* mine = malloc(LARGE * sizeof(int)), *sum = malloc(LARGE * sizeof(int));
+  MPI_Op op;
+  MPI_Op_create(mix_up, 1, &op);
+  for (int round = 0; round < 6; ++round) {
+    const int n = round % 2 ? LARGE : 100;
+    for (int i = 0; i < n; ++i) mine[i] = world_rank + i;
+    MPI_Request request;
+    int token = 0;
+    MPI_Comm twin = MPI_COMM_NULL;
+    MPI_Iallreduce(mine, sum, n, MPI_INT, round % 3 ? MPI_SUM : op, MPI_COMM_WORLD, &request);
+    if (world_rank != 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (how == 0) { /* in a receive */
+      if (world_rank == 0)
+        for (int i = 1; i < world_size; ++i) MPI_Recv(&token, 1, MPI_INT, i, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      else
+        MPI_Send(&token, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    } else if (how == 1) { /* in a function that makes a communicator */
+      MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+    } else if (how == 2) { /* in a barrier of ours, on the same communicator */
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (world_rank == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n; ++i)
+      check(sum[i] == i * world_size + world_size * (world_size - 1) / 2, "wrong sum behind a wait");
+    if (twin != MPI_COMM_NULL) MPI_Comm_free(&twin);
+  }
+  MPI_Op_free(&op);
+  free(mine), free(sum);
+}
+
+static long resident_kib(void) {
+  char line[256];
+  long kib = 0;
+  FILE* f = fopen("/proc/self/status", "r");
+  while (f && fgets(line, sizeof line, f)) sscanf(line, "VmRSS: %ld", &kib);
+  if (f) fclose(f);
+  return kib;
+}
+
+/* Thousands of communicators, one after the other and some at once: memory stays bounded. */
+static void comms(void) {
+  long before = 0;
+  for (int i = 0; i < 2000; ++i) {
+    MPI_Comm made[3];
+    int sum = 0, one = 1, n;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made[0]);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &made[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, 0, &made[2]);
+    for (int k = 0; k < 3; ++k) {
+      MPI_Comm_size(made[k], &n);
+      MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made[k]);
+      check(sum == n, "wrong sum in a young communicator");
+      MPI_Barrier(made[k]);
+    }
+    for (int k = 0; k < 3; ++k) MPI_Comm_free(&made[(k + i) % 3]);
+    if (i == 200) before = resident_kib();
+  }
+  const long grown = resident_kib() - before;
+  fprintf(stderr, "situations: 5400 communicators more: %ld KiB\n", grown);
+  check(grown < 40000, "communicators leak memory");
+}
+
+enum { THREADS = 4 };
+struct worker {
+  MPI_Comm comm;
+  int number;
+};
+
+static void* work(void* argument) {
+  const struct worker* w = argument;
+  int rank, size;
+  MPI_Comm_rank(w->comm, &rank);
+  MPI_Comm_size(w->comm, &size);
+  uint64_t state = 99 + (uint64_t)w->number;
+  long *mine = malloc(8 * 20000), *sum = malloc(8 * 20000);
+  for (int i = 0; i < 150; ++i) {
+    const uint64_t pick = next_random(&state);
+    const int n = (int)(pick % 5 ? pick % 300 : pick % 20000) + 1;
+    for (int k = 0; k < n; ++k) mine[k] = rank * 1000 + k + i;
+    if (pick % 3 == 0) {
+      MPI_Allreduce(mine, sum, n, MPI_LONG, MPI_SUM, w->comm);
+    } else if (pick % 3 == 1) {
+      MPI_Request request;
+      MPI_Iallreduce(mine, sum, n, MPI_LONG, MPI_SUM, w->comm, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Barrier(w->comm);
+      MPI_Allreduce(mine, sum, n, MPI_LONG, MPI_SUM, w->comm);
+    }
+    for (int k = 0; k < n; ++k)
+      check(sum[k] == (long)size * (k + i) + 1000L * size * (size - 1) / 2, "wrong sum in a thread");
+  }
+  free(mine), free(sum);
+  return NULL;
+}
+
+static void threads(void) {
+  pthread_t thread[THREADS];
+  struct worker worker[THREADS];
+  for (int i = 0; i < THREADS; ++i) worker[i].number = i, MPI_Comm_dup(MPI_COMM_WORLD, &worker[i].comm);
+  for (int i = 0; i < THREADS; ++i) pthread_create(&thread[i], NULL, work, &worker[i]);
+  for (int i = 0; i < THREADS; ++i) pthread_join(thread[i], NULL);
+  for (int i = 0; i < THREADS; ++i) MPI_Comm_free(&worker[i].comm);
+}
+
+static void say_class(const char* what, int code) {
+  int class = 0;
+  MPI_Error_class(code, &class);
+  record(&class, sizeof class, "%s is an error of class %d", what, class);
+}
+
+/* The library raises its own errors. */
+static void errors(void) {
+  int a[8] = {0}, b[8] = {0}, counts[64] = {0}, places[64] = {0};
+  MPI_Request request;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  say_class("negative count", MPI_Bcast(a, -1, MPI_INT, 0, MPI_COMM_WORLD));
+  say_class("root too large", MPI_Bcast(a, 1, MPI_INT, world_size, MPI_COMM_WORLD));
+  say_class("root below 0", MPI_Reduce(a, b, 1, MPI_INT, MPI_SUM, -9, MPI_COMM_WORLD));
+  say_class("no operation", MPI_Allreduce(a, b, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
+  say_class("no type", MPI_Allgather(a, 1, MPI_DATATYPE_NULL, b, 1, MPI_DATATYPE_NULL, MPI_COMM_WORLD));
+  say_class("sum of bytes", MPI_Allreduce(a, b, 1, MPI_BYTE, MPI_SUM, MPI_COMM_WORLD));
+  say_class("negative counts", MPI_Iallreduce(a, b, -3, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+  for (int i = 0; i < 64; ++i) counts[i] = -1;
+  say_class("negative v-counts", MPI_Allgatherv(a, 1, MPI_INT, b, counts, places, MPI_INT, MPI_COMM_WORLD));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 2 ? argv[2] : "";
+  int provided;
+  MPI_Init_thread(&argc, &argv, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+  start_out(argv[1]);
+  if (!strcmp(what, "owed")) owed();
+  if (!strcmp(what, "blocked")) behind(0), behind(2);
+  if (!strcmp(what, "making")) behind(1);
+  if (!strcmp(what, "comms")) comms();
+  if (!strcmp(what, "threads") && provided == MPI_THREAD_MULTIPLE) threads();
+  if (!strcmp(what, "errors")) errors();
+  record(what, strlen(what), "%s done", what);
+  end_out();
+  MPI_Finalize();
+  return 0;
+}
