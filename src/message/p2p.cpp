@@ -11,9 +11,9 @@
 namespace nigh::message {
 namespace {
 
-// All rings of one receiver together take about a megabyte, however many ranks there are.
+// Few enough that those in use stay in the first cache, and together about a megabyte for 128 ranks.
 std::uint32_t lines_for(int ranks) {
-  std::uint32_t lines = 1024;
+  std::uint32_t lines = 128;
   while (lines > 64 && static_cast<std::size_t>(lines) * line_bytes * static_cast<unsigned>(ranks) > 1 << 20)
     lines /= 2;
   return lines;

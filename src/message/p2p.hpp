@@ -77,7 +77,7 @@ class Endpoint {
   // Receives what has come, sends what found no room. True when something moved.
   bool progress();
 
-  static constexpr std::size_t default_eager_limit = 2048;
+  static constexpr std::size_t default_eager_limit = 1024;
   // Largest message that travels in the rings; above, a single copy by offer.
   [[nodiscard]] std::size_t eager_limit() const { return eager_limit_; }
   void set_eager_limit(std::size_t bytes);

@@ -101,7 +101,7 @@ void pingpong(int batches, std::size_t eager_limit, Offers::Tuning tuning) {
     Endpoint end(r.space, r.waiter, offers);
     if (eager_limit) end.set_eager_limit(eager_limit);
     std::vector<char> out(4 << 20, 1), in(4 << 20, 2);
-    std::uint64_t turn = bare[0][0].value;
+    std::uint64_t turn = 0;
     const int peer = 1 - r.rank;
     volatile long sink = 0;
     for (std::size_t bytes : {0ul, 8ul, 64ul, 512ul, 1024ul, 2048ul, 4096ul, 8192ul, 16384ul, 65536ul,
@@ -144,7 +144,7 @@ void rate(int batches) {
     Offers offers(r.space, r.waiter);
     Endpoint end(r.space, r.waiter, offers);
     std::vector<char> buffer(4096 * 64, 1);
-    std::uint64_t turn = bare[0][0].value;
+    std::uint64_t turn = 0;
     for (std::size_t bytes : {8ul, 64ul, 512ul}) {
       std::vector<Batch> times;
       for (int b = 0; b < batches; ++b) {

@@ -6,9 +6,12 @@
 #include "message/wait.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include "sys/raw.h"
 
 namespace nigh::message {
 
@@ -17,7 +20,7 @@ Patience patience_for(int ranks, int cpus) {
   patience.crowded = ranks > cpus;
   if (patience.crowded) {
     patience.spins = 20;
-    patience.yields = 100;
+    patience.yields = 2000;
   } else {
     patience.spins = 10'000;
     patience.yields = 1000;
@@ -40,6 +43,7 @@ Waiter::Waiter(space::Space& space, int cpus)
   void* memory = space_.alloc(sizeof(Front), alignof(Front));
   if (!memory) return;
   mine_ = new (memory) Front;
+  nigh_raw_getaffinity(0, mine_->cpus, sizeof mine_->cpus);
   space_.publish(space::Root::message, mine_);
 }
 
@@ -49,6 +53,16 @@ Waiter::~Waiter() = default;
 Front* Waiter::front_of(int rank) const {
   if (rank < 0 || rank >= space_.size() || !space_.reachable(rank)) return nullptr;
   return static_cast<Front*>(space_.root(rank, space::Root::message));
+}
+
+int Waiter::cpus_of_job() const {
+  unsigned long all[16] = {};
+  for (int rank = 0; rank < space_.size(); ++rank)
+    if (const Front* front = front_of(rank))
+      for (int i = 0; i < 16; ++i) all[i] |= front->cpus[i];
+  int cpus = 0;
+  for (const unsigned long word : all) cpus += std::popcount(word);
+  return std::max(cpus, 1);
 }
 
 bool Waiter::hopeless(int peer) const {

@@ -31,6 +31,7 @@ struct Front {
   Doorbell bell;
   atomic<void*> offers[offer_books] = {};     // struct Book of offer.cpp
   atomic<void*> channels[channel_sets] = {};  // struct Rings of channel.hpp
+  unsigned long cpus[16] = {};                // where the rank may run
 };
 
 struct Patience {
@@ -69,6 +70,7 @@ class Waiter {
     for (int i = 0; i < patience_.spins; ++i) {
       if (ready()) return Waited::ready;
       if (i >= eager_looks) pause();
+      if (i % looks_a_poke == looks_a_poke - 1 && progress) progress(progress_argument);
     }
     void* argument = const_cast<void*>(static_cast<const void*>(&ready));
     for (int round = 0; !ready(); ++round)
@@ -88,10 +90,14 @@ class Waiter {
   [[nodiscard]] Front& front() { return *mine_; }
   // nullptr: that rank has not made its own yet, or is not reachable.
   [[nodiscard]] Front* front_of(int rank) const;
+  // On how many CPUs the ranks that have a front may run, all together: ranks are often bound to one each.
+  [[nodiscard]] int cpus_of_job() const;
   // Whether a wait for `peer` (a rank, nobody, anybody) has become hopeless. A system call.
   [[nodiscard]] bool hopeless(int peer) const;
 
  private:
+  static constexpr int looks_a_poke =
+      1024;                                // the peer may be waiting for something that only progress brings
   static constexpr int eager_looks = 200;  // the answer of a peer that is at it comes within these
   static void pause() { pause_cpu(); }
   template <class Ready>
