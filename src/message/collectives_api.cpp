@@ -1,0 +1,289 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// include/nigh/collectives.h: groups over the space of this process, each function one Call. The first group
+// is made of cells that every rank publishes once; a split needs nothing but an allgather over its parent.
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "message/collective.hpp"
+#include "nigh/collectives.h"
+#include "space/process_space.hpp"
+
+extern "C" __attribute__((weak)) nigh::space::ProcessSpace* nigh_space_object(std::uint32_t version);
+
+struct nigh_group_data {
+  std::unique_ptr<nigh::message::Group> group;
+  std::vector<int> ranks;
+  nigh_call* start_next = nullptr;
+};
+struct nigh_call_data {
+  nigh_group group;
+  nigh::message::Group::Pending* pending;
+  std::unique_ptr<std::size_t[]> bytes;  // of a reduce_scatter whose counts were elements
+};
+
+namespace nigh::message {
+namespace {
+
+static_assert(static_cast<int>(Op::maxloc) == NIGH_MAXLOC && static_cast<int>(Op::count) == NIGH_MAXLOC + 1);
+static_assert(static_cast<int>(Element::c80) == NIGH_C80 && static_cast<int>(Element::boolean) == NIGH_BOOL);
+
+Waiter* waiter_of(space::Space& space) {
+  static auto* waiter = [&] {
+    auto* made = new (std::nothrow) Waiter(space, 1 << 20);
+    if (made && made->usable()) made->set_patience(patience_for(space.size(), made->cpus_of_job()));
+    return made;
+  }();
+  return waiter;
+}
+
+int code_of(Outcome outcome) {
+  if (outcome == Outcome::ok) return NIGH_OK;
+  return outcome == Outcome::no_memory ? NIGH_ERR_NO_MEMORY : NIGH_ERR_PEER_DEAD;
+}
+
+int make(space::Space& space, std::vector<Cells*> cells, std::vector<int> ranks, int member,
+         nigh_group* group) {
+  auto made = std::make_unique<nigh_group_data>();
+  made->ranks = ranks;
+  made->group = std::make_unique<Group>(space, *waiter_of(space), member, std::move(cells), std::move(ranks),
+                                        plan::Levels{});
+  *group = made.release();
+  return NIGH_OK;
+}
+
+int world(nigh_group* group) {
+  space::Space* space = nigh_space_object ? nigh_space_object(space::abi_version) : nullptr;
+  if (!space) return NIGH_ERR_NO_SPACE;
+  Waiter* waiter = waiter_of(*space);
+  if (!waiter || !waiter->usable()) return NIGH_ERR_NO_MEMORY;
+  static bool made = false;
+  if (made) return NIGH_ERR_ARGUMENT;  // once: the rank's one public root names the cells of this group
+  std::vector<int> ranks;
+  int member = 0;
+  for (int rank = 0; rank < space->size(); ++rank) {
+    if (rank == space->rank()) member = static_cast<int>(ranks.size());
+    if (rank == space->rank() || space->reachable(rank)) ranks.push_back(rank);
+  }
+  Cells* mine = Group::make_cells(*space, static_cast<int>(ranks.size()));
+  if (!mine) return NIGH_ERR_NO_MEMORY;
+  made = true;
+  space->publish(space::Root::collectives, mine);
+  std::vector<Cells*> cells;
+  for (const int rank : ranks) {
+    void* theirs = mine;
+    auto there = [&] { return (theirs = space->root(rank, space::Root::collectives)) != nullptr; };
+    if (rank != space->rank() && waiter->until(there, rank) == Waited::peer_dead) return NIGH_ERR_PEER_DEAD;
+    cells.push_back(static_cast<Cells*>(theirs));
+  }
+  return make(*space, std::move(cells), std::move(ranks), member, group);
+}
+
+int split(nigh_group parent, int colour, int key, nigh_group* group) {
+  struct Card {
+    int colour, key, member, alone;
+    Cells* cells;
+  };
+  space::Space* space = nigh_space_object(space::abi_version);
+  const int size = parent->group->size();
+  // Each makes cells for as many as may come; how many come is known after all have told their colours.
+  std::vector<Card> cards(static_cast<std::size_t>(size));
+  Card& mine = cards[static_cast<std::size_t>(parent->group->member())];
+  mine = {colour, key, parent->group->member(), 0, nullptr};
+  const Call tell = {
+      .kind = Kind::allgather, .send = in_place, .receive = cards.data(), .bytes = sizeof(Card)};
+  if (const Outcome told = parent->group->run(tell); told != Outcome::ok) return code_of(told);
+  const auto members =
+      std::count_if(cards.begin(), cards.end(), [&](const Card& c) { return c.colour == colour; });
+  if (colour >= 0) mine.cells = Group::make_cells(*space, static_cast<int>(members));
+  if (const Outcome told = parent->group->run(tell); told != Outcome::ok) return code_of(told);
+  if (colour < 0) return NIGH_OK;
+  std::erase_if(cards, [&](const Card& c) { return c.colour != colour; });
+  std::stable_sort(cards.begin(), cards.end(), [](const Card& a, const Card& b) { return a.key < b.key; });
+  std::vector<Cells*> cells;
+  std::vector<int> ranks;
+  int member = 0;
+  for (const Card& card : cards) {
+    if (!card.cells) return NIGH_ERR_NO_MEMORY;
+    if (card.member == parent->group->member()) member = static_cast<int>(cells.size());
+    cells.push_back(card.cells);
+    ranks.push_back(parent->ranks[static_cast<std::size_t>(card.member)]);
+  }
+  return make(*space, std::move(cells), std::move(ranks), member, group);
+}
+
+// Every function ends here: now, or as a handle if that was asked for.
+int issue(nigh_group group, const Call& call, std::unique_ptr<std::size_t[]> bytes = nullptr) {
+  if (!group) return NIGH_ERR_ARGUMENT;
+  if (call.root < 0 || call.root >= group->group->size()) return NIGH_ERR_ARGUMENT;
+  if (!group->start_next) return code_of(group->group->run(call));
+  nigh_call* handle = group->start_next;
+  group->start_next = nullptr;
+  auto* data = new (std::nothrow) nigh_call_data{group, nullptr, std::move(bytes)};
+  if (!data) return NIGH_ERR_NO_MEMORY;
+  data->pending = group->group->start(call);
+  if (!data->pending) {
+    delete data;
+    return NIGH_ERR_NO_MEMORY;
+  }
+  *handle = data;
+  return NIGH_OK;
+}
+
+int reduction(nigh_group group, Kind kind, const void* send, void* receive, std::size_t count,
+              nigh_element element, nigh_op op, int root) {
+  const Combine* combine = find_combine(static_cast<Op>(op), static_cast<Element>(element));
+  if (!combine) return NIGH_ERR_ARGUMENT;
+  return issue(group, {.kind = kind,
+                       .send = send,
+                       .receive = receive,
+                       .bytes = count * combine->element_bytes,
+                       .root = root,
+                       .combine = combine});
+}
+
+}  // namespace
+}  // namespace nigh::message
+
+using namespace nigh::message;  // NOLINT: the C functions below are this room's
+
+#define NIGH_API extern "C" __attribute__((visibility("default")))
+
+NIGH_API int nigh_group_world(nigh_group* group) try {
+  return group ? world(group) : NIGH_ERR_ARGUMENT;
+} catch (const std::bad_alloc&) { return NIGH_ERR_NO_MEMORY; }
+NIGH_API int nigh_group_split(nigh_group parent, int colour, int key, nigh_group* group) try {
+  if (!parent || !group) return NIGH_ERR_ARGUMENT;
+  *group = nullptr;
+  return split(parent, colour, key, group);
+} catch (const std::bad_alloc&) { return NIGH_ERR_NO_MEMORY; }
+NIGH_API void nigh_group_free(nigh_group* group) {
+  if (!group) return;
+  delete *group;
+  *group = nullptr;
+}
+NIGH_API int nigh_group_rank(nigh_group group) { return group ? group->group->member() : -1; }
+NIGH_API int nigh_group_size(nigh_group group) { return group ? group->group->size() : 0; }
+NIGH_API void nigh_group_set_reproducible(nigh_group group, int on) {
+  if (group) group->group->set_reproducible(on != 0);
+}
+
+NIGH_API int nigh_barrier(nigh_group group) { return issue(group, {}); }
+NIGH_API int nigh_bcast(nigh_group group, void* buffer, size_t bytes, int root) {
+  return issue(group, {.kind = Kind::bcast, .receive = buffer, .bytes = bytes, .root = root});
+}
+NIGH_API int nigh_reduce(nigh_group group, const void* send, void* receive, size_t count,
+                         nigh_element element, nigh_op op, int root) {
+  return reduction(group, Kind::reduce, send, receive, count, element, op, root);
+}
+NIGH_API int nigh_allreduce(nigh_group group, const void* send, void* receive, size_t count,
+                            nigh_element element, nigh_op op) {
+  return reduction(group, Kind::allreduce, send, receive, count, element, op, 0);
+}
+NIGH_API int nigh_scan(nigh_group group, const void* send, void* receive, size_t count, nigh_element element,
+                       nigh_op op) {
+  return reduction(group, Kind::scan, send, receive, count, element, op, 0);
+}
+NIGH_API int nigh_exscan(nigh_group group, const void* send, void* receive, size_t count,
+                         nigh_element element, nigh_op op) {
+  return reduction(group, Kind::exscan, send, receive, count, element, op, 0);
+}
+NIGH_API int nigh_reduce_scatter(nigh_group group, const void* send, void* receive, size_t count,
+                                 const size_t* counts, nigh_element element, nigh_op op) {
+  const Combine* combine = find_combine(static_cast<Op>(op), static_cast<Element>(element));
+  if (!combine || !group) return NIGH_ERR_ARGUMENT;
+  Call call = {.kind = Kind::reduce_scatter,
+               .send = send,
+               .receive = receive,
+               .bytes = count * combine->element_bytes,
+               .combine = combine};
+  if (!counts) return issue(group, call);
+  const auto size = static_cast<std::size_t>(group->group->size());
+  std::unique_ptr<std::size_t[]> bytes(new (std::nothrow) std::size_t[size]);
+  if (!bytes) return NIGH_ERR_NO_MEMORY;
+  for (std::size_t member = 0; member < size; ++member)
+    bytes[member] = counts[member] * combine->element_bytes;
+  call.receive_bytes = bytes.get();
+  return issue(group, call, std::move(bytes));
+}
+NIGH_API int nigh_gather(nigh_group group, const void* send, void* receive, size_t bytes, int root) {
+  return issue(group, {.kind = Kind::gather, .send = send, .receive = receive, .bytes = bytes, .root = root});
+}
+NIGH_API int nigh_gatherv(nigh_group group, const void* send, size_t bytes, void* receive,
+                          const size_t* receive_bytes, const size_t* receive_offsets, int root) {
+  return issue(group, {.kind = Kind::gather,
+                       .send = send,
+                       .receive = receive,
+                       .bytes = bytes,
+                       .root = root,
+                       .receive_bytes = receive_bytes,
+                       .receive_offsets = receive_offsets});
+}
+NIGH_API int nigh_scatter(nigh_group group, const void* send, void* receive, size_t bytes, int root) {
+  return issue(group,
+               {.kind = Kind::scatter, .send = send, .receive = receive, .bytes = bytes, .root = root});
+}
+NIGH_API int nigh_scatterv(nigh_group group, const void* send, const size_t* send_bytes,
+                           const size_t* send_offsets, void* receive, size_t bytes, int root) {
+  return issue(group, {.kind = Kind::scatter,
+                       .send = send,
+                       .receive = receive,
+                       .bytes = bytes,
+                       .root = root,
+                       .send_bytes = send_bytes,
+                       .send_offsets = send_offsets});
+}
+NIGH_API int nigh_allgather(nigh_group group, const void* send, void* receive, size_t bytes) {
+  return issue(group, {.kind = Kind::allgather, .send = send, .receive = receive, .bytes = bytes});
+}
+NIGH_API int nigh_allgatherv(nigh_group group, const void* send, void* receive, const size_t* receive_bytes,
+                             const size_t* receive_offsets) {
+  return issue(group, {.kind = Kind::allgather,
+                       .send = send,
+                       .receive = receive,
+                       .receive_bytes = receive_bytes,
+                       .receive_offsets = receive_offsets});
+}
+NIGH_API int nigh_alltoall(nigh_group group, const void* send, void* receive, size_t bytes) {
+  return issue(group, {.kind = Kind::alltoall, .send = send, .receive = receive, .bytes = bytes});
+}
+NIGH_API int nigh_alltoallv(nigh_group group, const void* send, const size_t* send_bytes,
+                            const size_t* send_offsets, void* receive, const size_t* receive_bytes,
+                            const size_t* receive_offsets) {
+  return issue(group, {.kind = Kind::alltoall,
+                       .send = send,
+                       .receive = receive,
+                       .send_bytes = send_bytes,
+                       .send_offsets = send_offsets,
+                       .receive_bytes = receive_bytes,
+                       .receive_offsets = receive_offsets});
+}
+
+NIGH_API void nigh_group_start_next(nigh_group group, nigh_call* call) {
+  if (group) group->start_next = call;
+}
+NIGH_API int nigh_call_test(nigh_call* call, int* ended) {
+  if (!call || !ended) return NIGH_ERR_ARGUMENT;
+  *ended = 1;
+  if (!*call) return NIGH_OK;
+  const Outcome outcome = (*call)->group->group->advance((*call)->pending);
+  if (outcome == Outcome::pending) {
+    *ended = 0;
+    return NIGH_OK;
+  }
+  delete *call;
+  *call = nullptr;
+  return code_of(outcome);
+}
+NIGH_API int nigh_call_wait(nigh_call* call) {
+  if (!call) return NIGH_ERR_ARGUMENT;
+  nigh::space::Space* space = nigh_space_object(nigh::space::abi_version);
+  int ended = 0, result = NIGH_OK;
+  waiter_of(*space)->until([&] {
+    result = nigh_call_test(call, &ended);
+    return ended != 0;
+  });
+  return result;
+}
