@@ -43,7 +43,7 @@ void put(void** slot, Entry entry) {
 }
 
 void cover(Function function, Entry ours) {
-  const int i = static_cast<int>(function);
+  const auto i = static_cast<size_t>(function);
   Entry entry = ours ? ours : g_own[i];
   if (!entry) return;  // stays with the resolver, which says what is missing
   put(&nigh_mpi_slots[2 * i + 1], entry);

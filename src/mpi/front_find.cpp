@@ -40,7 +40,8 @@ int step(dl_phdr_info* object, size_t, void* data) {
   auto& at = *static_cast<Step*>(data);
   if (at.left-- > 0) return 0;
   at.path[0] = '\0';
-  if (object->dlpi_name && strlen(object->dlpi_name) < sizeof at.path) strcpy(at.path, object->dlpi_name);
+  const size_t bytes = object->dlpi_name ? strlen(object->dlpi_name) + 1 : 0;
+  if (bytes > 0 && bytes <= sizeof at.path) memcpy(at.path, object->dlpi_name, bytes);
   return 1;
 }
 

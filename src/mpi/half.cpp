@@ -19,7 +19,7 @@ extern "C" {
 #define NIGH_MPI(part, name) \
   __attribute__((weak, visibility("hidden"))) decltype(PMPI_##name) nigh_mpi_##name;
 #define NIGH_MPI_USED(name)
-#include "mpi_functions.inc"
+#include <mpi_functions.inc>
 
 __attribute__((visibility("default"))) const char* nigh_mpi_half(const nigh::mpi::Front* front);
 }
@@ -41,7 +41,7 @@ struct Table {
 #define NIGH_MPI(part, name) \
   rows[static_cast<int>(Function::name)] = {reinterpret_cast<Entry>(&nigh_mpi_##name), true};
 #define NIGH_MPI_USED(name)
-#include "mpi_functions.inc"
+#include <mpi_functions.inc>
   }
 };
 

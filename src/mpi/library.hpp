@@ -9,16 +9,18 @@
 
 #include <mpi.h>
 
+#include <mpi_has.h>  // made by CMake: NIGH_MPI_HAS_x for every name of functions.inc that mpi.h declares
 #include "mpi/functions.hpp"
-#include "mpi_has.h"  // made by CMake: NIGH_MPI_HAS_x for every name of functions.inc that mpi.h declares
 
 namespace nigh::mpi {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a name
 struct Library {
 #define NIGH_MPI(part, name) decltype(&PMPI_##name) name = nullptr;
 #define NIGH_MPI_USED(name) decltype(&PMPI_##name) name = nullptr;
-#include "mpi_functions.inc"  // functions.inc without what this mpi.h lacks
+#include <mpi_functions.inc>  // functions.inc without what this mpi.h lacks
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern Library g_library;
 inline const Library& real() { return g_library; }

@@ -12,5 +12,5 @@
 extern "C" {
 #define NIGH_MPI(part, name) decltype(PMPI_##name) nigh_mpi_##name;
 #define NIGH_MPI_USED(name)
-#include "mpi_functions.inc"
+#include <mpi_functions.inc>
 }
