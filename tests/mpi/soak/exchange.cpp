@@ -274,6 +274,7 @@ void Engine::exchange_truncated(Rng& rng, Comm& comm) {
   int target = (source + 1 + rng.below(comm.size() - 1)) % comm.size();
   budget_ = 5e5;
   int bytes = 8 + draw_items(rng, Kind::byte);
+  if (quirks::truncates_behind && bytes > 3900) bytes = 8 + bytes % 3900;
   int room = rng.below(bytes);
   int how = rng.below(3);
   std::uint64_t id = rng.next();

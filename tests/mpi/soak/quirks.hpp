@@ -37,4 +37,7 @@ constexpr bool scattered_holes = mpich;
 // Open MPI 4.1.4: a rank's own block of a collective, between two layouts, is copied wrongly beyond 64 KiB.
 constexpr bool own_block_beyond_64k = openmpi;
 
+// Open MPI 4.1.4: a large message received into too small a buffer is written behind it.
+constexpr bool truncates_behind = openmpi;
+
 }  // namespace soak::quirks
