@@ -1,0 +1,33 @@
+#!/bin/bash
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Runs one program on 4 ranks without the interposer and with it, also with a threshold so low that nearly all
+# messages go by descriptor, and compares what it says: run.sh openmpi|mpich PROGRAM LIBNIGH-MPI.SO. The run with us
+# must really have been ours: the account must tell of sends that were.
+kind=$1 program=$2 library=$3
+command -v "mpirun.$kind" > /dev/null || { echo "SKIP: mpirun.$kind is not installed"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+launch() { # NAME=VALUE...: environment of the ranks
+  local options=()
+  for setting in "$@"; do
+    if [ "$kind" = openmpi ]; then options+=(-x "$setting"); else options+=(-env "${setting%%=*}" "${setting#*=}"); fi
+  done
+  if [ "$kind" = openmpi ]; then
+    timeout 60 mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -np 4 "${options[@]}" "$program"
+  else
+    timeout 60 mpirun.mpich -np 4 "${options[@]}" "$program"
+  fi
+}
+
+launch TRAPS_PLAIN=1 > "$folder/without" 2> "$folder/without.err" || { cat "$folder"/without*; echo "fails without us"; exit 1; }
+for least in default 300; do
+  settings=(LD_PRELOAD="$library" TRAPS_STRICT=1 NIGH_EXPLAIN=1)
+  [ "$least" = default ] || settings+=(NIGH_MPI_P2P_MIN="$least")
+  launch "${settings[@]}" > "$folder/with" 2> "$folder/with.err" || { cat "$folder"/with*; echo "fails with us ($least)"; exit 1; }
+  diff "$folder/without" "$folder/with" || { echo "says something else with us ($least)"; exit 1; }
+  grep -qE 'MPI_Send +[1-9][0-9]* ours' "$folder/with.err" || { cat "$folder/with.err"; echo "nothing was ours"; exit 1; }
+done
