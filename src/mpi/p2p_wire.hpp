@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the library carries in the place of a large message: a descriptor that names the sender's offer. It
-// always has wire_bytes (176) bytes, and every message of a user with just that length is sent by descriptor
-// as well, so that a receiver, and a probe that can't look inside, knows by the length alone. The words at
-// the start are for messages of that length from ranks without us. 176: a multiple of 16, so that no basic
-// type is cut in two at its end (only pairs and records can be); short enough for one eager packet of every
-// library; and rarer in programs than powers of two. The count field of a status, which says that length, is
-// read where each library keeps it: a call would cost more than all else that we do to a small message.
+// always has wire_bytes (240) bytes, and every message of a user with just that length is sent by descriptor
+// as well, so that a receiver, and a probe that can't look inside, knows by the length alone. The words at the
+// start are for messages of that length from ranks without us. 240: a multiple of the sizes of all basic types
+// and of MPI's pairs (6, 12, 20 bytes), because MPICH refuses to receive what ends within one of them; short
+// enough for one eager packet of every library; and rarer in programs than powers of two. The count field of a
+// status, which says that length, is read where each library keeps it: a call would cost more than all else
+// that we do to a small message.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct Descriptor {
   std::int32_t from = -1;  // ranks of the space
   std::int32_t to = -1;
   std::uint64_t check = 0;
-  std::uint64_t zero[16] = {};
+  std::uint64_t zero[24] = {};
 
   [[nodiscard]] std::uint64_t sum() const {
     return (name * 0x9e3779b97f4a7c15u) ^ bytes ^
@@ -38,7 +39,7 @@ struct Descriptor {
   }
 };
 static_assert(sizeof(Descriptor) == wire_bytes, "ranks of one job agree on it: a change changes abi_version");
-static_assert(wire_bytes % 16 == 0);
+static_assert(wire_bytes % 16 == 0 && wire_bytes % 12 == 0 && wire_bytes % 20 == 0 && wire_bytes % 6 == 0);
 
 // Bytes of message that a status tells of, and whether it was cancelled.
 inline std::uint64_t status_bytes(const MPI_Status& status) {

@@ -201,6 +201,7 @@ int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuse
     drive();
     patience.wait();
   }
+  if (must_drive()) drive();
   const bool told = failed == MPI_ERR_IN_STATUS;
   for (int i = 0; i < count; ++i) keep_error(statuses[i], results.get()[i], told, results.get()[i].MPI_ERROR);
   return failed;
@@ -246,6 +247,7 @@ int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuse
     failed = MPI_ERR_IN_STATUS;
     status.MPI_ERROR = one;
   }
+  if (must_drive()) drive();
   return failed;
 }
 
@@ -264,7 +266,7 @@ int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuse
     drive();
     patience.wait();
   }
-  if (*ended == 0) drive();
+  if (*ended == 0 || must_drive()) drive();
   for (int k = 0; wanted != MPI_STATUSES_IGNORE && *ended != MPI_UNDEFINED && k < *ended; ++k)
     keep_error(wanted[k], statuses.get()[k], failed == MPI_ERR_IN_STATUS, statuses.get()[k].MPI_ERROR);
   return failed;
@@ -306,10 +308,8 @@ bool any_once(Batch& batch, int count, MPI_Request* requests, int* index, MPI_St
     drive();
     patience.wait();
   }
-  if (!*flag) {
-    *index = MPI_UNDEFINED;
-    drive();
-  }
+  if (!*flag) *index = MPI_UNDEFINED;
+  if (!*flag || must_drive()) drive();
   return error;
 }
 

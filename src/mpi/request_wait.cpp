@@ -36,7 +36,9 @@ int library_wait(MPI_Request* request, MPI_Status* status) {
     drive();
     patience.wait();
   }
-  return conclude(*record, request, *status);
+  const int error = conclude(*record, request, *status);
+  if (must_drive()) drive();
+  return error;
 }
 
 [[gnu::noinline]] int test(MPI_Request* request, int* flag, MPI_Status* status) {

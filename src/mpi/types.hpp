@@ -21,7 +21,7 @@ inline std::uintptr_t handle_bits_of(const void* handle) { return reinterpret_ca
 inline std::uintptr_t handle_bits_of(int handle) { return static_cast<unsigned>(handle); }
 
 // Messages of exactly this length are descriptors (p2p_wire.hpp says why this one).
-inline constexpr std::size_t wire_bytes = 176;
+inline constexpr std::size_t wire_bytes = 240;
 
 struct TypeInfo {
   std::atomic<std::uintptr_t> handle = 0;
