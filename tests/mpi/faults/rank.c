@@ -66,7 +66,7 @@ static void exchange(unsigned char *out, unsigned char *in, int bytes, int what)
 }
 
 static void collectives(int n) {
-  int *mine = malloc(sizeof(int) * (size_t)n), *sum = malloc(sizeof(int) * (size_t)n);
+  int *mine = calloc((size_t)n, sizeof(int)), *sum = calloc((size_t)n, sizeof(int));
   if (!mine || !sum) die("malloc");
   for (int i = 0; i < n; i++) mine[i] = rank + i;
   MPI_Allreduce(mine, sum, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
