@@ -1,0 +1,246 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Start and end of a PE, queries, and where things are.
+#include "shmem/pe.hpp"
+
+#include <nigh/shmem/shmem.h>
+#include <nigh/space.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "sys/process_here.hpp"
+
+namespace nigh::shmem {
+
+constinit Pe* pe = nullptr;
+
+namespace {
+
+constexpr std::size_t default_heap = std::size_t{64} << 20;
+constexpr std::size_t heap_align = std::size_t{2} << 20;
+
+// SHMEM_SYMMETRIC_SIZE: a number with an optional K, M, G or T (section 7).
+std::size_t heap_size() {
+  const char* text = std::getenv("SHMEM_SYMMETRIC_SIZE");
+  if (!text) text = std::getenv("SMA_SYMMETRIC_SIZE");
+  if (!text || !*text) return default_heap;
+  char* end = nullptr;
+  double value = std::strtod(text, &end);
+  const char* units = "kmgt";
+  for (const char* unit = units; *unit; ++unit) {
+    value *= 1024;
+    if (*end && (*end | 0x20) == *unit) return value >= 1 ? static_cast<std::size_t>(value) : default_heap;
+  }
+  if (!*end && end != text) {
+    double plain = std::strtod(text, nullptr);
+    if (plain >= 1) return static_cast<std::size_t>(plain);
+  }
+  std::fprintf(stderr, "nigh: SHMEM_SYMMETRIC_SIZE=%s is not a size such as 64M; 64M is used\n", text);
+  return default_heap;
+}
+
+void make_heap(Pe& me, Shown& shown) {
+  me.heap_bytes = heap_size();
+  me.heap = static_cast<std::byte*>(me.space->alloc(me.heap_bytes, heap_align));
+  if (!me.heap)
+    stop("shmem_init", "no memory for the symmetric heap; SHMEM_SYMMETRIC_SIZE says how large it is");
+  me.symmetric.reset(me.heap_bytes);
+  shown.heap = me.heap;
+  shown.heap_bytes = me.heap_bytes;
+}
+
+void find_peers(Pe& me) {
+  for (int rank = 0; rank < me.space->size(); ++rank) {
+    void* root = nullptr;
+    if (me.space->reachable(rank))
+      me.waiter->until([&] { return (root = me.space->root(rank, space::Root::shmem)) != nullptr; }, rank);
+    if (!root) stop("shmem_init", "a PE is out of reach; nigh run --explain says why");
+    auto* shown = static_cast<Shown*>(root);
+    if (shown->heap_bytes != me.heap_bytes)
+      stop("shmem_init", "SHMEM_SYMMETRIC_SIZE differs between the PEs");
+    me.shown.push_back(shown);
+    me.distance.push_back(shown->heap - me.heap);
+  }
+}
+
+}  // namespace
+
+void stop(const char* function, const char* what) {
+  std::fprintf(stderr, "nigh: %s: %s\n", function, what);
+  std::_Exit(1);
+}
+
+Pe& self(const char* function) {
+  if (!pe) stop(function, "shmem_init was not called");
+  return *pe;
+}
+
+std::byte* remote_slow(const char* function, const void* mine, int to) {
+  Pe& me = self(function);
+  if (to < 0 || to >= me.space->size()) stop(function, "there is no such PE");
+  void* found = me.space->remote(to, mine);
+  if (!found)
+    stop(function,
+         "the address is not symmetric (neither from shmem_malloc nor a global or static variable)");
+  return static_cast<std::byte*>(found);
+}
+
+}  // namespace nigh::shmem
+
+using namespace nigh::shmem;
+
+namespace {
+void begin() {
+  if (pe) return;
+  if (nigh_space_join(-1) != 0) stop("shmem_init", nigh_space_why());
+  auto* me = new (std::nothrow) Pe;
+  if (!me) stop("shmem_init", "no memory");
+  me->space = nigh_space_object(nigh::space::abi_version);
+  if (!me->space) stop("shmem_init", nigh_space_why());
+  if (!me->space->share_data()) stop("shmem_init", me->space->why());
+  me->waiter = std::make_unique<nigh::message::Waiter>(*me->space, nigh::sys::cpus_here());
+  void* room = me->space->alloc(sizeof(Shown), 64);
+  if (!room) stop("shmem_init", "no memory");
+  auto* shown = new (room) Shown;
+  shown->pid = nigh::sys::own_pid();
+  nigh::sys::accept_end();
+  make_heap(*me, *shown);
+  me->space->publish(nigh::space::Root::shmem, shown);
+  find_peers(*me);
+  pe = me;
+  auto* world = SHMEM_TEAM_WORLD;
+  for (int rank = 0; rank < me->space->size(); ++rank) world->pes.push_back(rank);
+  world->member = me->space->rank();
+  world->group = make_group(world->pes);
+  auto* shared = SHMEM_TEAM_SHARED;
+  shared->pes = world->pes;
+  shared->member = world->member;
+  shared->group = make_group(world->pes);
+}
+}  // namespace
+
+void shmem_init(void) { begin(); }
+void start_pes(int) { begin(); }
+
+int shmem_init_thread(int requested, int* provided) {
+  begin();
+  // Puts, gets, atomics and waits are thread-safe as they are; collectives are the program's to serialise.
+  pe->thread_level = requested < SHMEM_THREAD_MULTIPLE ? requested : SHMEM_THREAD_MULTIPLE;
+  if (provided) *provided = pe->thread_level;
+  return 0;
+}
+void shmem_query_thread(int* provided) { *provided = self("shmem_query_thread").thread_level; }
+
+void shmem_finalize(void) {
+  if (!pe || pe->finalized) return;
+  shmem_barrier_all();
+  pe->finalized = true;  // the heap stays: a slower PE may still read from it
+}
+
+static int me_and_peers() { return static_cast<int>(pe->shown.size()); }
+
+void shmem_global_exit(int status) {
+  std::fflush(nullptr);
+  if (pe)
+    for (int rank = 0; rank < me_and_peers(); ++rank)
+      if (rank != pe->space->rank())
+        nigh::sys::end_process(pe->shown[static_cast<std::size_t>(rank)]->pid, status);
+  std::_Exit(status);
+}
+
+int shmem_my_pe(void) { return self("shmem_my_pe").space->rank(); }
+int shmem_n_pes(void) { return self("shmem_n_pes").space->size(); }
+int _my_pe(void) { return shmem_my_pe(); }
+int _num_pes(void) { return shmem_n_pes(); }
+
+int shmem_pe_accessible(int number) {
+  Pe& me = self("shmem_pe_accessible");
+  return number >= 0 && number < me.space->size();
+}
+
+void* shmem_ptr(const void* dest, int number) {
+  Pe& me = self("shmem_ptr");
+  if (number < 0 || number >= me.space->size()) return nullptr;
+  auto* at = static_cast<std::byte*>(const_cast<void*>(dest));
+  if (static_cast<std::size_t>(at - me.heap) < me.heap_bytes)
+    return at + me.distance[static_cast<std::size_t>(number)];
+  return me.space->remote(number, dest);
+}
+
+int shmem_addr_accessible(const void* addr, int number) { return shmem_ptr(addr, number) != nullptr; }
+
+void shmem_info_get_version(int* major, int* minor) {
+  *major = SHMEM_MAJOR_VERSION;
+  *minor = SHMEM_MINOR_VERSION;
+}
+void shmem_info_get_name(char* name) { std::strcpy(name, SHMEM_VENDOR_STRING); }
+
+// --- symmetric memory ---
+
+namespace {
+void* symmetric(const char* function, std::size_t bytes, std::size_t align) {
+  Pe& me = self(function);
+  if (bytes == 0) return nullptr;
+  std::size_t at = me.symmetric.take(bytes, align);
+  shmem_barrier_all();  // nobody writes to what a peer has not yet taken
+  return at == SymmetricHeap::none ? nullptr : me.heap + at;
+}
+
+std::size_t offset_of(const char* function, void* data) {
+  Pe& me = self(function);
+  auto at = static_cast<std::size_t>(static_cast<std::byte*>(data) - me.heap);
+  if (at >= me.heap_bytes || me.symmetric.size_at(at) == SymmetricHeap::none)
+    stop(function, "this is not from shmem_malloc");
+  return at;
+}
+}  // namespace
+
+void* shmem_malloc(size_t size) { return symmetric("shmem_malloc", size, 64); }
+void* shmem_malloc_with_hints(size_t size, long) { return symmetric("shmem_malloc_with_hints", size, 64); }
+
+void* shmem_align(size_t alignment, size_t size) {
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0) return nullptr;
+  return symmetric("shmem_align", size, alignment);
+}
+
+void* shmem_calloc(size_t count, size_t size) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+  Pe& me = self("shmem_calloc");
+  if (bytes == 0) return nullptr;
+  std::size_t at = me.symmetric.take(bytes, 64);
+  if (at != SymmetricHeap::none) std::memset(me.heap + at, 0, bytes);
+  shmem_barrier_all();
+  return at == SymmetricHeap::none ? nullptr : me.heap + at;
+}
+
+void shmem_free(void* data) {
+  Pe& me = self("shmem_free");
+  shmem_barrier_all();  // nobody uses it any more
+  if (data) me.symmetric.give(offset_of("shmem_free", data));
+}
+
+void* shmem_realloc(void* data, size_t size) {
+  if (!data) return shmem_malloc(size);
+  Pe& me = self("shmem_realloc");
+  std::size_t at = offset_of("shmem_realloc", data), old = me.symmetric.size_at(at);
+  shmem_barrier_all();
+  if (size == 0) {
+    me.symmetric.give(at);
+    return nullptr;
+  }
+  std::size_t now = at;
+  if (!me.symmetric.resize(at, size)) {
+    now = me.symmetric.take(size, 64);
+    if (now != SymmetricHeap::none) {
+      std::memcpy(me.heap + now, me.heap + at, old < size ? old : size);
+      me.symmetric.give(at);
+    }
+  }
+  shmem_barrier_all();
+  return now == SymmetricHeap::none ? nullptr : me.heap + now;
+}

@@ -1,0 +1,201 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Puts and gets. On the node all of them are done when they return, the non-blocking ones too: there is
+// nothing that could do a copy in the meantime but this very core. What is left for fence and quiet is the
+// order in which other cores see it, which the strided, signalling and large copies (streaming stores) need
+// as well.
+#include <nigh/shmem/shmem.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "message/layout.hpp"
+#include "shmem/pe.hpp"
+
+using namespace nigh::shmem;
+
+namespace {
+
+// Below this memcpy's own choice is best; above it the measured thresholds of copy_bytes decide.
+constexpr std::size_t small = 1024;
+
+void move(void* to, const void* from, std::size_t bytes) {
+  if (bytes <= small)
+    std::memcpy(to, from, bytes);
+  else
+    nigh::message::copy_bytes(to, from, bytes);
+}
+
+void put(const char* function, void* dest, const void* source, std::size_t bytes, int to) {
+  if (bytes > 0) move(remote(function, dest, to), source, bytes);
+}
+
+void get(const char* function, void* dest, const void* source, std::size_t bytes, int from) {
+  if (bytes > 0) move(dest, remote(function, source, from), bytes);
+}
+
+template <std::size_t Bytes>
+void strided(std::byte* to, const std::byte* from, std::ptrdiff_t to_step, std::ptrdiff_t from_step,
+             std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(to, from, Bytes);
+    to += to_step * static_cast<std::ptrdiff_t>(Bytes);
+    from += from_step * static_cast<std::ptrdiff_t>(Bytes);
+  }
+}
+
+template <std::size_t Bytes>
+void iput(const char* function, void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+          std::size_t n, int to) {
+  if (n > 0) strided<Bytes>(remote(function, dest, to), static_cast<const std::byte*>(source), dst, sst, n);
+}
+
+template <std::size_t Bytes>
+void iget(const char* function, void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+          std::size_t n, int from) {
+  if (n > 0) strided<Bytes>(static_cast<std::byte*>(dest), remote(function, source, from), dst, sst, n);
+}
+
+void signal(const char* function, std::uint64_t* address, std::uint64_t value, int op, int to) {
+  auto* word = reinterpret_cast<std::uint64_t*>(remote(function, address, to));
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // streaming stores first
+  if (op == SHMEM_SIGNAL_ADD)
+    __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
+  else
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+#define NIGH_SHMEM_X(N, T)                                                                                   \
+  void shmem_##N##_put(T* d, const T* s, size_t n, int to) { put(__func__, d, s, n * sizeof(T), to); }       \
+  void shmem_ctx_##N##_put(shmem_ctx_t, T* d, const T* s, size_t n, int to) {                                \
+    put(__func__, d, s, n * sizeof(T), to);                                                                  \
+  }                                                                                                          \
+  void shmem_##N##_put_nbi(T* d, const T* s, size_t n, int to) { put(__func__, d, s, n * sizeof(T), to); }   \
+  void shmem_ctx_##N##_put_nbi(shmem_ctx_t, T* d, const T* s, size_t n, int to) {                            \
+    put(__func__, d, s, n * sizeof(T), to);                                                                  \
+  }                                                                                                          \
+  void shmem_##N##_get(T* d, const T* s, size_t n, int from) { get(__func__, d, s, n * sizeof(T), from); }   \
+  void shmem_ctx_##N##_get(shmem_ctx_t, T* d, const T* s, size_t n, int from) {                              \
+    get(__func__, d, s, n * sizeof(T), from);                                                                \
+  }                                                                                                          \
+  void shmem_##N##_get_nbi(T* d, const T* s, size_t n, int from) {                                           \
+    get(__func__, d, s, n * sizeof(T), from);                                                                \
+  }                                                                                                          \
+  void shmem_ctx_##N##_get_nbi(shmem_ctx_t, T* d, const T* s, size_t n, int from) {                          \
+    get(__func__, d, s, n * sizeof(T), from);                                                                \
+  }                                                                                                          \
+  void shmem_##N##_p(T* d, T value, int to) {                                                                \
+    *reinterpret_cast<volatile T*>(remote(__func__, d, to)) = value;                                         \
+  }                                                                                                          \
+  void shmem_ctx_##N##_p(shmem_ctx_t, T* d, T value, int to) { shmem_##N##_p(d, value, to); }                \
+  T shmem_##N##_g(const T* s, int from) {                                                                    \
+    return *reinterpret_cast<volatile T*>(remote(__func__, s, from));                                        \
+  }                                                                                                          \
+  T shmem_ctx_##N##_g(shmem_ctx_t, const T* s, int from) { return shmem_##N##_g(s, from); }                  \
+  void shmem_##N##_iput(T* d, const T* s, ptrdiff_t dst, ptrdiff_t sst, size_t n, int to) {                  \
+    iput<sizeof(T)>(__func__, d, s, dst, sst, n, to);                                                        \
+  }                                                                                                          \
+  void shmem_ctx_##N##_iput(shmem_ctx_t, T* d, const T* s, ptrdiff_t dst, ptrdiff_t sst, size_t n, int to) { \
+    iput<sizeof(T)>(__func__, d, s, dst, sst, n, to);                                                        \
+  }                                                                                                          \
+  void shmem_##N##_iget(T* d, const T* s, ptrdiff_t dst, ptrdiff_t sst, size_t n, int from) {                \
+    iget<sizeof(T)>(__func__, d, s, dst, sst, n, from);                                                      \
+  }                                                                                                          \
+  void shmem_ctx_##N##_iget(shmem_ctx_t, T* d, const T* s, ptrdiff_t dst, ptrdiff_t sst, size_t n,           \
+                            int from) {                                                                      \
+    iget<sizeof(T)>(__func__, d, s, dst, sst, n, from);                                                      \
+  }                                                                                                          \
+  void shmem_##N##_put_signal(T* d, const T* s, size_t n, uint64_t* a, uint64_t v, int op, int to) {         \
+    put(__func__, d, s, n * sizeof(T), to);                                                                  \
+    signal(__func__, a, v, op, to);                                                                          \
+  }                                                                                                          \
+  void shmem_ctx_##N##_put_signal(shmem_ctx_t, T* d, const T* s, size_t n, uint64_t* a, uint64_t v, int op,  \
+                                  int to) {                                                                  \
+    shmem_##N##_put_signal(d, s, n, a, v, op, to);                                                           \
+  }                                                                                                          \
+  void shmem_##N##_put_signal_nbi(T* d, const T* s, size_t n, uint64_t* a, uint64_t v, int op, int to) {     \
+    shmem_##N##_put_signal(d, s, n, a, v, op, to);                                                           \
+  }                                                                                                          \
+  void shmem_ctx_##N##_put_signal_nbi(shmem_ctx_t, T* d, const T* s, size_t n, uint64_t* a, uint64_t v,      \
+                                      int op, int to) {                                                      \
+    shmem_##N##_put_signal(d, s, n, a, v, op, to);                                                           \
+  }
+NIGH_SHMEM_RMA_TYPES(NIGH_SHMEM_X)
+#undef NIGH_SHMEM_X
+
+#define NIGH_SHMEM_X(BITS, BYTES)                                                                            \
+  void shmem_put##BITS(void* d, const void* s, size_t n, int to) { put(__func__, d, s, n* BYTES, to); }      \
+  void shmem_ctx_put##BITS(shmem_ctx_t, void* d, const void* s, size_t n, int to) {                          \
+    put(__func__, d, s, n* BYTES, to);                                                                       \
+  }                                                                                                          \
+  void shmem_put##BITS##_nbi(void* d, const void* s, size_t n, int to) {                                     \
+    put(__func__, d, s, n* BYTES, to);                                                                       \
+  }                                                                                                          \
+  void shmem_ctx_put##BITS##_nbi(shmem_ctx_t, void* d, const void* s, size_t n, int to) {                    \
+    put(__func__, d, s, n* BYTES, to);                                                                       \
+  }                                                                                                          \
+  void shmem_get##BITS(void* d, const void* s, size_t n, int from) { get(__func__, d, s, n* BYTES, from); }  \
+  void shmem_ctx_get##BITS(shmem_ctx_t, void* d, const void* s, size_t n, int from) {                        \
+    get(__func__, d, s, n* BYTES, from);                                                                     \
+  }                                                                                                          \
+  void shmem_get##BITS##_nbi(void* d, const void* s, size_t n, int from) {                                   \
+    get(__func__, d, s, n* BYTES, from);                                                                     \
+  }                                                                                                          \
+  void shmem_ctx_get##BITS##_nbi(shmem_ctx_t, void* d, const void* s, size_t n, int from) {                  \
+    get(__func__, d, s, n* BYTES, from);                                                                     \
+  }                                                                                                          \
+  void shmem_iput##BITS(void* d, const void* s, ptrdiff_t dst, ptrdiff_t sst, size_t n, int to) {            \
+    iput<BYTES>(__func__, d, s, dst, sst, n, to);                                                            \
+  }                                                                                                          \
+  void shmem_ctx_iput##BITS(shmem_ctx_t, void* d, const void* s, ptrdiff_t dst, ptrdiff_t sst, size_t n,     \
+                            int to) {                                                                        \
+    iput<BYTES>(__func__, d, s, dst, sst, n, to);                                                            \
+  }                                                                                                          \
+  void shmem_iget##BITS(void* d, const void* s, ptrdiff_t dst, ptrdiff_t sst, size_t n, int from) {          \
+    iget<BYTES>(__func__, d, s, dst, sst, n, from);                                                          \
+  }                                                                                                          \
+  void shmem_ctx_iget##BITS(shmem_ctx_t, void* d, const void* s, ptrdiff_t dst, ptrdiff_t sst, size_t n,     \
+                            int from) {                                                                      \
+    iget<BYTES>(__func__, d, s, dst, sst, n, from);                                                          \
+  }                                                                                                          \
+  void shmem_put##BITS##_signal(void* d, const void* s, size_t n, uint64_t* a, uint64_t v, int op, int to) { \
+    put(__func__, d, s, n* BYTES, to);                                                                       \
+    signal(__func__, a, v, op, to);                                                                          \
+  }                                                                                                          \
+  void shmem_put##BITS##_signal_nbi(void* d, const void* s, size_t n, uint64_t* a, uint64_t v, int op,       \
+                                    int to) {                                                                \
+    shmem_put##BITS##_signal(d, s, n, a, v, op, to);                                                         \
+  }
+NIGH_SHMEM_SIZES(NIGH_SHMEM_X)
+#undef NIGH_SHMEM_X
+
+void shmem_putmem(void* d, const void* s, size_t n, int to) { put(__func__, d, s, n, to); }
+void shmem_ctx_putmem(shmem_ctx_t, void* d, const void* s, size_t n, int to) { put(__func__, d, s, n, to); }
+void shmem_putmem_nbi(void* d, const void* s, size_t n, int to) { put(__func__, d, s, n, to); }
+void shmem_ctx_putmem_nbi(shmem_ctx_t, void* d, const void* s, size_t n, int to) {
+  put(__func__, d, s, n, to);
+}
+void shmem_getmem(void* d, const void* s, size_t n, int from) { get(__func__, d, s, n, from); }
+void shmem_ctx_getmem(shmem_ctx_t, void* d, const void* s, size_t n, int from) {
+  get(__func__, d, s, n, from);
+}
+void shmem_getmem_nbi(void* d, const void* s, size_t n, int from) { get(__func__, d, s, n, from); }
+void shmem_ctx_getmem_nbi(shmem_ctx_t, void* d, const void* s, size_t n, int from) {
+  get(__func__, d, s, n, from);
+}
+void shmem_putmem_signal(void* d, const void* s, size_t n, uint64_t* a, uint64_t v, int op, int to) {
+  put(__func__, d, s, n, to);
+  signal(__func__, a, v, op, to);
+}
+void shmem_putmem_signal_nbi(void* d, const void* s, size_t n, uint64_t* a, uint64_t v, int op, int to) {
+  shmem_putmem_signal(d, s, n, a, v, op, to);
+}
+uint64_t shmem_signal_fetch(const uint64_t* address) { return __atomic_load_n(address, __ATOMIC_ACQUIRE); }
+
+void shmem_fence(void) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void shmem_ctx_fence(shmem_ctx_t) { shmem_fence(); }
+void shmem_quiet(void) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void shmem_ctx_quiet(shmem_ctx_t) { shmem_quiet(); }
