@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * rank CASE: an MPI program to which something happens. Without anything happening it exchanges messages and
- * collectives of sizes around every protocol's borders from heap and stack, checks all of them, and says "right N"
- * from rank 0. What happens is named by CASE; most of it happens to the last rank.
+ * collectives of sizes around every protocol's borders from heap and stack, checks all of them, and says
+ * "right N" from rank 0. What happens is named by CASE; most of it happens to the last rank.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
+extern char** environ;
 static int rank, size, last;
 
-static void die(const char *what) {
+static void die(const char* what) {
   fprintf(stderr, "rank %d: WRONG: %s\n", rank, what);
   fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 9);
@@ -44,15 +44,18 @@ static void killed_after(int milliseconds) {
 }
 
 static const int sizes[] = {0, 1, 95, 96, 176, 200, 4095, 4096, 16383, 16384, 65537, 1 << 20, (4 << 20) + 3};
-static unsigned char byte_of(int who, int what, int i) { return (unsigned char)(who * 31 + what * 7 + i * 13 + (i >> 8)); }
+static unsigned char byte_of(int who, int what, int i) {
+  return (unsigned char)(who * 31 + what * 7 + i * 13 + (i >> 8));
+}
 
-static void exchange(unsigned char *out, unsigned char *in, int bytes, int what) {
+static void exchange(unsigned char* out, unsigned char* in, int bytes, int what) {
   int to = (rank + 1) % size, from = (rank + size - 1) % size, got = -1;
   for (int i = 0; i < bytes; i++) out[i] = byte_of(rank, what, i);
   MPI_Status status;
   MPI_Request request;
   MPI_Irecv(in, bytes, MPI_BYTE, what % 2 ? MPI_ANY_SOURCE : from, what, MPI_COMM_WORLD, &request);
-  if (what % 3 == 0) MPI_Send(out, bytes, MPI_BYTE, to, what, MPI_COMM_WORLD);
+  if (what % 3 == 0)
+    MPI_Send(out, bytes, MPI_BYTE, to, what, MPI_COMM_WORLD);
   else {
     MPI_Request sent;
     MPI_Isend(out, bytes, MPI_BYTE, to, what, MPI_COMM_WORLD, &sent);
@@ -99,7 +102,8 @@ static void traffic(void) {
 /* A heap that must be ours alone whatever children do to theirs. */
 static void children(void) {
   enum { blocks = 200 };
-  unsigned char *heap[blocks], *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char *heap[blocks],
+      *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memset(map, 77, 1 << 20);
   for (int i = 0; i < blocks; i++) memset(heap[i] = malloc((size_t)(i * 997 + 1)), i, (size_t)(i * 997 + 1));
   for (int round = 0; round < 4; round++) {
@@ -139,14 +143,15 @@ static void children(void) {
     map[777] = 77;
     close(go[0]), close(go[1]), close(done[0]), close(done[1]);
     if (system("exit 3") != 3 << 8) die("system");
-    FILE *p = popen("echo text", "r");
+    FILE* p = popen("echo text", "r");
     char line[20] = "";
     if (!p || !fgets(line, 20, p) || strcmp(line, "text\n") || pclose(p)) die("popen");
-    char *args[] = {"sh", "-c", "exit 4", NULL};
-    if (posix_spawnp(&child, "sh", NULL, NULL, args, environ) || waitpid(child, &status, 0) != child || status != 4 << 8)
+    char* args[] = {"sh", "-c", "exit 4", NULL};
+    if (posix_spawnp(&child, "sh", NULL, NULL, args, environ) || waitpid(child, &status, 0) != child ||
+        status != 4 << 8)
       die("posix_spawn");
     if ((child = vfork()) == 0) {
-      execlp("sh", "sh", "-c", "exit 5", (char *)NULL);
+      execlp("sh", "sh", "-c", "exit 5", (char*)NULL);
       _exit(1);
     }
     if (waitpid(child, &status, 0) != child || status != 5 << 8) die("vfork");
@@ -157,7 +162,7 @@ static void children(void) {
 /* Memory until there is none: NULL, not a signal; then the traffic still runs in what is given back. */
 static void exhaust(void) {
   enum { most = 100000 };
-  static void *held[most];
+  static void* held[most];
   int n = 0;
   for (; n < most; n++) {
     errno = 0;
@@ -166,14 +171,14 @@ static void exhaust(void) {
   }
   if (n == most) die("memory never ended");
   if (errno != ENOMEM) die("malloc failed without ENOMEM");
-  void *map = mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* map = mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map != MAP_FAILED) munmap(map, (size_t)1 << 30);
   for (int i = 0; i < n; i++) free(held[i]);
 }
 
-int main(int argc, char **argv) {
-  const char *what = argc > 1 ? argv[1] : "none";
-  const char *by_env = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "none";
+  const char* by_env = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
   int is_last = by_env && atoi(by_env) == (argc > 2 ? atoi(argv[2]) : 2) - 1;
 #define IS(name) (!strcmp(what, name))
   if (IS("kill-before") && is_last) raise(SIGKILL);
@@ -203,11 +208,11 @@ int main(int argc, char **argv) {
     if (IS("kill-barrier")) killed_after(100);
     if (IS("kill-send")) {
       killed_after(150);
-      for (char *b = calloc(1, big);;) MPI_Send(b, big, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+      for (char* b = calloc(1, big);;) MPI_Send(b, big, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
     }
     if (IS("kill-recv")) {
       killed_after(150);
-      for (char *b = calloc(1, big);;) MPI_Recv(b, big, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (char* b = calloc(1, big);;) MPI_Recv(b, big, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (IS("kill-waiting")) { /* the peer waits for data that never was sent */
       nap(0.2);
@@ -222,16 +227,17 @@ int main(int argc, char **argv) {
     if (IS("abort")) abort();
     if (IS("mpi-abort")) MPI_Abort(MPI_COMM_WORLD, 7);
     if (IS("exit")) exit(5);
-    if (IS("exec-during")) execlp("true", "true", (char *)NULL);
+    if (IS("exec-during")) execlp("true", "true", (char*)NULL);
   }
   if (IS("kill-barrier"))
     for (;;) MPI_Barrier(MPI_COMM_WORLD);
   if (IS("kill-small"))
     for (char b[8] = "";;) MPI_Allreduce(MPI_IN_PLACE, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (IS("kill-collective"))
-    for (int *b = calloc(1, 8 << 20);;) MPI_Allreduce(MPI_IN_PLACE, b, 2 << 20, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
+    for (int* b = calloc(1, 8 << 20);;)
+      MPI_Allreduce(MPI_IN_PLACE, b, 2 << 20, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
   if (rank == 0 && (IS("kill-send") || IS("kill-recv") || IS("kill-waiting")))
-    for (char *b = calloc(1, 64 << 20);;)
+    for (char* b = calloc(1, 64 << 20);;)
       IS("kill-recv") ? MPI_Send(b, 64 << 20, MPI_BYTE, last, 1, MPI_COMM_WORLD)
                       : MPI_Recv(b, 64 << 20, MPI_BYTE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (IS("children")) children();
@@ -245,7 +251,7 @@ int main(int argc, char **argv) {
   MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("right %d\n", all), fflush(stdout);
   MPI_Finalize();
-  if (IS("exec-after")) execlp("true", "true", (char *)NULL);
+  if (IS("exec-after")) execlp("true", "true", (char*)NULL);
   memset(malloc(1 << 20), 3, 1 << 20); /* the heap outlives MPI */
   return 0;
 }

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Failures and stalls. All threads' operations are reachable from the watchdog through a small table, because the
-// signal arrives on whichever thread the kernel likes.
+// Failures and stalls. All threads' operations are reachable from the watchdog through a small table, because
+// the signal arrives on whichever thread the kernel likes.
 #include "check.hpp"
 
 #include <unistd.h>
@@ -43,8 +43,9 @@ void on_alarm(int) {
     const Where* at = all[i].load();
     if (at == nullptr) continue;
     char text[512];
-    int length = snprintf(text, sizeof text, "soak: STALL seed %llu rank %d batch %d pid %d: %s\n",
-                          static_cast<unsigned long long>(at->seed), at->rank, at->batch, getpid(), at->operation);
+    int length =
+        snprintf(text, sizeof text, "soak: STALL seed %llu rank %d batch %d pid %d: %s\n",
+                 static_cast<unsigned long long>(at->seed), at->rank, at->batch, getpid(), at->operation);
     if (write(2, text, static_cast<std::size_t>(length)) < 0) _exit(3);
   }
   sleep(2);  // let the other ranks say theirs
@@ -71,8 +72,8 @@ void fail(const char* format, ...) {
   va_start(list, format);
   vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  fprintf(stderr, "soak: FAIL seed %llu rank %d batch %d: %s: %s\n", static_cast<unsigned long long>(where.seed),
-          where.rank, where.batch, where.operation, text);
+  fprintf(stderr, "soak: FAIL seed %llu rank %d batch %d: %s: %s\n",
+          static_cast<unsigned long long>(where.seed), where.rank, where.batch, where.operation, text);
   fflush(stderr);
   if (getenv("SOAK_CORE") != nullptr) abort();
   MPI_Abort(MPI_COMM_WORLD, 1);

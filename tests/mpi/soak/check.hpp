@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a failure looks like: the seed, the rank, the batch, the operation in words, and what was wrong; then the
-// job is aborted. The operation that is under way is kept in plain sight, so that the watchdog of a hanging job can
-// name it from a signal handler.
+// What a failure looks like: the seed, the rank, the batch, the operation in words, and what was wrong; then
+// the job is aborted. The operation that is under way is kept in plain sight, so that the watchdog of a
+// hanging job can name it from a signal handler.
 #pragma once
 
 #include <mpi.h>
@@ -24,8 +24,8 @@ void operation(const char* format, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void require(int code, const char* call);  // an MPI call that must succeed
 #define MPI_OK(call) ::soak::require((call), #call)
-#define EXPECT(condition)                                    \
-  do {                                                       \
+#define EXPECT(condition)                                     \
+  do {                                                        \
     if (!(condition)) ::soak::fail("not so: %s", #condition); \
   } while (false)
 

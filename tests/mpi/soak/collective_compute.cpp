@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives that compute. All arithmetic is exact (integers that wrap, floating point on small whole numbers), so
-// any order of evaluation that the standard allows gives the same bits, and one that it does not allow, for an
-// operation that does not commute, shows.
+// Collectives that compute. All arithmetic is exact (integers that wrap, floating point on small whole
+// numbers), so any order of evaluation that the standard allows gives the same bits, and one that it does not
+// allow, for an operation that does not commute, shows.
 #include <algorithm>
 #include <complex>
 #include <string>
@@ -17,7 +17,8 @@ namespace soak {
 
 namespace {
 enum Function { sum, product, maximum, minimum, band, bor, bxor, land, lor, lxor, functions };
-const MPI_Op mpi_ops[] = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR};
+const MPI_Op mpi_ops[] = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_BAND,
+                          MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR};
 
 struct Arithmetic {
   const char* name;
@@ -108,7 +109,8 @@ void combine_found(const char* in, char* inout, int n, Function f) {
     std::memcpy(&a, in + i * sizeof a, sizeof a);
     std::memcpy(&b, inout + i * sizeof b, sizeof b);
     bool take = f == maximum ? a.value > b.value : a.value < b.value;
-    if (take || (a.value == b.value && a.place < b.place)) std::memcpy(inout + i * sizeof b, in + i * sizeof a, sizeof a);
+    if (take || (a.value == b.value && a.place < b.place))
+      std::memcpy(inout + i * sizeof b, in + i * sizeof a, sizeof a);
   }
 }
 
@@ -161,12 +163,18 @@ struct Task {
 };
 
 std::shared_ptr<Task> draw_task(Rng& rng, bool holes) {
-  const Arithmetic table[] = {
-      plain<signed char>("int8", MPI_SIGNED_CHAR), plain<std::uint8_t>("uint8", MPI_UINT8_T),
-      plain<short>("short", MPI_SHORT), plain<int>("int", MPI_INT), plain<int>("int", MPI_INT),
-      plain<unsigned>("unsigned", MPI_UNSIGNED), plain<long>("long", MPI_LONG),
-      plain<std::uint64_t>("uint64", MPI_UINT64_T), plain<std::int32_t>("int32", MPI_INT32_T),
-      plain<float>("float", MPI_FLOAT), plain<double>("double", MPI_DOUBLE), plain<double>("double", MPI_DOUBLE)};
+  const Arithmetic table[] = {plain<signed char>("int8", MPI_SIGNED_CHAR),
+                              plain<std::uint8_t>("uint8", MPI_UINT8_T),
+                              plain<short>("short", MPI_SHORT),
+                              plain<int>("int", MPI_INT),
+                              plain<int>("int", MPI_INT),
+                              plain<unsigned>("unsigned", MPI_UNSIGNED),
+                              plain<long>("long", MPI_LONG),
+                              plain<std::uint64_t>("uint64", MPI_UINT64_T),
+                              plain<std::int32_t>("int32", MPI_INT32_T),
+                              plain<float>("float", MPI_FLOAT),
+                              plain<double>("double", MPI_DOUBLE),
+                              plain<double>("double", MPI_DOUBLE)};
   auto task = std::make_shared<Task>();
   int die = rng.below(100);
   if (die < 70) {
@@ -178,10 +186,17 @@ std::shared_ptr<Task> draw_task(Rng& rng, bool holes) {
     task->function = rng.percent(50) ? maximum : minimum;
     task->op = task->function == maximum ? MPI_MAXLOC : MPI_MINLOC;
     int which = rng.below(4);
-    if (which == 0) task->math = {"2int", MPI_2INT, sizeof(Found<int>), false, fill_found<int>, combine_found<int>};
-    if (which == 1) task->math = {"double_int", MPI_DOUBLE_INT, sizeof(Found<double>), false, fill_found<double>, combine_found<double>};
-    if (which == 2) task->math = {"float_int", MPI_FLOAT_INT, sizeof(Found<float>), false, fill_found<float>, combine_found<float>};
-    if (which == 3) task->math = {"short_int", MPI_SHORT_INT, sizeof(Found<short>), false, fill_found<short>, combine_found<short>};
+    if (which == 0)
+      task->math = {"2int", MPI_2INT, sizeof(Found<int>), false, fill_found<int>, combine_found<int>};
+    if (which == 1)
+      task->math = {"double_int", MPI_DOUBLE_INT,     sizeof(Found<double>),
+                    false,        fill_found<double>, combine_found<double>};
+    if (which == 2)
+      task->math = {"float_int", MPI_FLOAT_INT,     sizeof(Found<float>),
+                    false,       fill_found<float>, combine_found<float>};
+    if (which == 3)
+      task->math = {"short_int", MPI_SHORT_INT,     sizeof(Found<short>),
+                    false,       fill_found<short>, combine_found<short>};
   } else if (die < 93 && holes) {
     task->math = {"affine", MPI_DATATYPE_NULL, sizeof(Affine), false, fill_affine, combine_affine};
     MPI_Datatype two = MPI_DATATYPE_NULL;
@@ -221,7 +236,8 @@ struct Compute {
 
 // Reduce, Allreduce, Reduce_scatter_block, Reduce_scatter, Scan, Exscan.
 void Engine::compute(Rng& rng, Comm& comm, int which, bool later) {
-  static const char* const names[] = {"reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"};
+  static const char* const names[] = {"reduce",         "allreduce", "reduce_scatter_block",
+                                      "reduce_scatter", "scan",      "exscan"};
   int size = comm.size();
   int me = comm.me;
   auto c = std::make_shared<Compute>();
@@ -244,8 +260,9 @@ void Engine::compute(Rng& rng, Comm& comm, int which, bool later) {
   int share = spread ? c->counts[me] : n;
   int before = 0;
   for (int r = 0; spread && r < me; ++r) before += c->counts[r];
-  operation("%s%s on communicator %d (%d ranks), root %d, %d of %s, operation %d%s", later ? "i" : "", names[which],
-            comm.number, size, root, n, math.name, c->task->user ? -1 : static_cast<int>(f), in_place ? ", in place" : "");
+  operation("%s%s on communicator %d (%d ranks), root %d, %d of %s, operation %d%s", later ? "i" : "",
+            names[which], comm.number, size, root, n, math.name, c->task->user ? -1 : static_cast<int>(f),
+            in_place ? ", in place" : "");
 
   auto size_of = [&](int elements) { return static_cast<std::size_t>(elements) * math.bytes; };
   std::vector<char> result(size_of(n));
@@ -279,28 +296,39 @@ void Engine::compute(Rng& rng, Comm& comm, int which, bool later) {
   switch (which) {
     case 0: FORMS(Reduce, Ireduce, from, to, n, math.type, op, root, comm.handle); break;
     case 1: FORMS(Allreduce, Iallreduce, from, to, n, math.type, op, comm.handle); break;
-    case 2: FORMS(Reduce_scatter_block, Ireduce_scatter_block, from, to, c->counts[0], math.type, op, comm.handle); break;
-    case 3: FORMS(Reduce_scatter, Ireduce_scatter, from, to, c->counts.data(), math.type, op, comm.handle); break;
+    case 2:
+      FORMS(Reduce_scatter_block, Ireduce_scatter_block, from, to, c->counts[0], math.type, op, comm.handle);
+      break;
+    case 3:
+      FORMS(Reduce_scatter, Ireduce_scatter, from, to, c->counts.data(), math.type, op, comm.handle);
+      break;
     case 4: FORMS(Scan, Iscan, from, to, n, math.type, op, comm.handle); break;
     default: FORMS(Exscan, Iexscan, from, to, n, math.type, op, comm.handle); break;
   }
   if (later && mine.percent(30)) c->task->drop();
   bool undefined = which == 5 && me == 0;
-  std::vector<char> part(result.begin() + static_cast<std::ptrdiff_t>(spread ? size_of(before) : 0),
-                         result.begin() + static_cast<std::ptrdiff_t>(spread ? size_of(before + share) : size_of(n)));
+  std::vector<char> part(
+      result.begin() + static_cast<std::ptrdiff_t>(spread ? size_of(before) : 0),
+      result.begin() + static_cast<std::ptrdiff_t>(spread ? size_of(before + share) : size_of(n)));
   keep_holes(math, old.data(), part.data(), share);
-  bool loose_holes = math.fill == fill_found<double> || math.fill == fill_found<short> || math.fill == fill_affine;
-  if (receives && !undefined) count(mix(id, static_cast<std::uint64_t>(me)), result.data() + (spread ? size_of(before) : 0), part.size());
+  bool loose_holes =
+      math.fill == fill_found<double> || math.fill == fill_found<short> || math.fill == fill_affine;
+  if (receives && !undefined)
+    count(mix(id, static_cast<std::uint64_t>(me)), result.data() + (spread ? size_of(before) : 0),
+          part.size());
   bool rest_undefined = placed && spread;  // what lies behind the result in place
   finish(later, request, [c, math, part, receives, undefined, share, n, loose_holes, rest_undefined] {
     c->from.same("send buffer");
     auto bytes = static_cast<std::size_t>(undefined ? n : share) * math.bytes;
     std::vector<char> got = part;
     if (loose_holes && receives && !undefined) keep_holes(math, c->to.data(), got.data(), share);
-    if (undefined) c->to.expect_raw(c->to.data(), bytes, 0);
-    else if (receives) c->to.expect_raw(got.data(), got.size(), 0);
+    if (undefined)
+      c->to.expect_raw(c->to.data(), bytes, 0);
+    else if (receives)
+      c->to.expect_raw(got.data(), got.size(), 0);
     if (rest_undefined && !undefined)
-      c->to.expect_raw(c->to.data() + bytes, static_cast<std::size_t>(n) * math.bytes - bytes, static_cast<std::ptrdiff_t>(bytes));
+      c->to.expect_raw(c->to.data() + bytes, static_cast<std::size_t>(n) * math.bytes - bytes,
+                       static_cast<std::ptrdiff_t>(bytes));
     c->to.same("receive buffer");
   });
 }

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Completing what was started, by every call there is, over random subsets in random order, with null requests in
-// between.
+// Completing what was started, by every call there is, over random subsets in random order, with null
+// requests in between.
 #include <algorithm>
 
 #include "check.hpp"
@@ -10,7 +10,8 @@
 
 namespace soak {
 
-void Engine::enlist(MPI_Request request, bool persistent, bool receives, std::function<void(const MPI_Status*)> done) {
+void Engine::enlist(MPI_Request request, bool persistent, bool receives,
+                    std::function<void(const MPI_Status*)> done) {
   auto pending = std::make_unique<Pending>();
   pending->request = request;
   pending->persistent = persistent;
@@ -32,7 +33,8 @@ void Engine::finished(std::size_t index, const MPI_Status* status) {
 }
 
 void Engine::sweep() {
-  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), [](const auto& p) { return !p->done; }), pending_.end());
+  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), [](const auto& p) { return !p->done; }),
+                 pending_.end());
 }
 
 void Engine::test_some() {
@@ -43,18 +45,21 @@ void Engine::complete_all() {
   while (!pending_.empty()) complete_round(true);
 }
 
-// One call over a random subset. Waits only where all that is waited for will come: everything has been started by
-// everybody who gets here.
+// One call over a random subset. Waits only where all that is waited for will come: everything has been
+// started by everybody who gets here.
 bool Engine::complete_round(bool may_wait) {
   Rng& rng = local_;
   std::vector<std::size_t> chosen;
   bool everything = rng.percent(50);
   for (std::size_t i = 0; i < pending_.size(); ++i)
     if (everything || rng.percent(60)) chosen.push_back(i);
-  if (chosen.empty()) chosen.push_back(static_cast<std::size_t>(rng.below(static_cast<int>(pending_.size()))));
-  for (std::size_t i = chosen.size(); i > 1; --i) std::swap(chosen[i - 1], chosen[rng.below(static_cast<int>(i))]);
+  if (chosen.empty())
+    chosen.push_back(static_cast<std::size_t>(rng.below(static_cast<int>(pending_.size()))));
+  for (std::size_t i = chosen.size(); i > 1; --i)
+    std::swap(chosen[i - 1], chosen[rng.below(static_cast<int>(i))]);
   constexpr std::size_t nothing = ~std::size_t{0};
-  if (rng.percent(20)) chosen.insert(chosen.begin() + rng.below(static_cast<int>(chosen.size()) + 1), nothing);
+  if (rng.percent(20))
+    chosen.insert(chosen.begin() + rng.below(static_cast<int>(chosen.size()) + 1), nothing);
   int n = static_cast<int>(chosen.size());
   std::vector<MPI_Request> requests(chosen.size(), MPI_REQUEST_NULL);
   for (int i = 0; i < n; ++i)
@@ -64,8 +69,9 @@ bool Engine::complete_round(bool may_wait) {
   std::vector<int> ended;  // index i ended, with statuses[at[i]]
   std::vector<int> at;
   int how = may_wait ? rng.below(9) : 4 + rng.below(5);
-  static const char* const names[] = {"Waitall", "Waitany", "Waitsome", "Wait", "Testall",
-                                      "Testany", "Testsome", "Test", "Request_get_status"};
+  static const char* const names[] = {"Waitall",  "Waitany", "Waitsome",
+                                      "Wait",     "Testall", "Testany",
+                                      "Testsome", "Test",    "Request_get_status"};
   operation("%s of %d requests", names[how], n);
   int flag = 0;
   int which = MPI_UNDEFINED;

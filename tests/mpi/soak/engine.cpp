@@ -34,7 +34,8 @@ void check_status(const MPI_Status& status, int source, int tag, std::size_t byt
   if (layout.size > 0) want = bytes % layout.size ? MPI_UNDEFINED : static_cast<int>(bytes / layout.size);
   int got = -1;
   MPI_OK(MPI_Get_count(&status, layout.type, &got));
-  if (got != want) fail("MPI_Get_count says %d, should be %d (%zu bytes in elements of %zu)", got, want, bytes, layout.size);
+  if (got != want)
+    fail("MPI_Get_count says %d, should be %d (%zu bytes in elements of %zu)", got, want, bytes, layout.size);
   want = basics_in(layout.kind, bytes);
   MPI_OK(MPI_Get_elements(&status, layout.type, &got));
   if (layout.size > 0 && got != want) fail("MPI_Get_elements says %d, should be %d", got, want);
@@ -60,16 +61,26 @@ int Engine::draw_items(Rng& rng, Kind kind) {
   double bytes = 0;
   if (die < 6) return 0;
   if (die < 14) return 1;
-  if (die < 34) bytes = rng.in(1, 95);
-  else if (die < 52) bytes = rng.in(96, 208);
-  else if (die < 56) bytes = 176;
-  else if (die < 66) bytes = rng.in(200, 3900);
-  else if (die < 76) bytes = rng.in(3900, 4300);
-  else if (die < 84) bytes = rng.in(16384 - 300, 16384 + 300);
-  else if (die < 92) bytes = rng.in(16384, 100000);
-  else if (die < 96) bytes = rng.in(60000, 140000);
-  else if (die < 99) bytes = rng.in(130000, 1100000);
-  else bytes = rng.in(1000000, 4200000);
+  if (die < 34)
+    bytes = rng.in(1, 95);
+  else if (die < 52)
+    bytes = rng.in(96, 208);
+  else if (die < 56)
+    bytes = 176;
+  else if (die < 66)
+    bytes = rng.in(200, 3900);
+  else if (die < 76)
+    bytes = rng.in(3900, 4300);
+  else if (die < 84)
+    bytes = rng.in(16384 - 300, 16384 + 300);
+  else if (die < 92)
+    bytes = rng.in(16384, 100000);
+  else if (die < 96)
+    bytes = rng.in(60000, 140000);
+  else if (die < 99)
+    bytes = rng.in(130000, 1100000);
+  else
+    bytes = rng.in(1000000, 4200000);
   bytes = std::min(bytes, static_cast<double>(options_.most_bytes));
   if (bytes > 8192 && bytes > budget_) bytes = rng.in(1, 8192);
   budget_ -= bytes;
@@ -88,11 +99,12 @@ void Engine::draw_messages(Rng& rng) {
     first.source = rng.below(pool_[comm].size());
     first.target = rng.below(pool_[comm].size());
     first.tag = rng.percent(15) ? rng.in(30000, 32767) : rng.below(5);
-    bool taken = std::any_of(wilds_.begin(), wilds_.end(),
-                             [&](const Wild& w) { return w.comm == comm && w.target == first.target; }) ||
-                 std::any_of(messages_.begin(), messages_.end(), [&](const Message& m) {
-                   return m.comm == comm && m.source == first.source && m.target == first.target && m.tag == first.tag;
-                 });
+    bool taken =
+        std::any_of(wilds_.begin(), wilds_.end(),
+                    [&](const Wild& w) { return w.comm == comm && w.target == first.target; }) ||
+        std::any_of(messages_.begin(), messages_.end(), [&](const Message& m) {
+          return m.comm == comm && m.source == first.source && m.target == first.target && m.tag == first.tag;
+        });
     if (taken) continue;
     int many = rng.percent(70) ? rng.in(1, 3) : rng.in(4, 12);
     std::vector<Op> strand;
@@ -120,9 +132,12 @@ void Engine::draw_messages(Rng& rng) {
       }
       int last_message = static_cast<int>(messages_.size()) - 1;
       int last_receive = static_cast<int>(receives_.size()) - 1;
-      if (both) strand.push_back({Op::both, last_message, last_receive, rng.next()});
-      else if (is_send) strand.push_back({Op::send, last_message, -1, rng.next()});
-      else strand.push_back({Op::receive, last_receive, -1, rng.next()});
+      if (both)
+        strand.push_back({Op::both, last_message, last_receive, rng.next()});
+      else if (is_send)
+        strand.push_back({Op::send, last_message, -1, rng.next()});
+      else
+        strand.push_back({Op::receive, last_receive, -1, rng.next()});
     }
     // The n-th receive of a flow gets its n-th message.
     int message = static_cast<int>(messages_.size()) - many;

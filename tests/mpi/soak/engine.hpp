@@ -1,10 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One stream of traffic. A batch is a list of operations that all ranks draw alike and each carries out its part
-// of, in order: starts of sends and receives, both at once, collectives, exchanges. What blocks is only put where
-// its partners have started, or come to the same place, so no order of progress can deadlock; what doesn't block is
-// tested at random on the way and completed at the end, in one of the many ways that MPI has.
+// One stream of traffic. A batch is a list of operations that all ranks draw alike and each carries out its
+// part of, in order: starts of sends and receives, both at once, collectives, exchanges. What blocks is only
+// put where its partners have started, or come to the same place, so no order of progress can deadlock; what
+// doesn't block is tested at random on the way and completed at the end, in one of the many ways that MPI
+// has.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +32,14 @@ struct Options {
   bool errors = true;
   int verbose = 0;
 };
-enum Doing : unsigned { messages = 1, wild = 2, collectives = 4, nonblocking = 8, exchanges = 16, comms = 32 };
+enum Doing : unsigned {
+  messages = 1,
+  wild = 2,
+  collectives = 4,
+  nonblocking = 8,
+  exchanges = 16,
+  comms = 32
+};
 
 struct Message {
   int comm = 0;
@@ -41,7 +49,7 @@ struct Message {
   Kind kind = Kind::byte;
   int items = 0;
   std::uint64_t id = 0;
-  int wild = -1;         // number of its wild group in this batch
+  int wild = -1;          // number of its wild group in this batch
   bool may_block = true;  // the receive was posted before
 };
 
@@ -106,8 +114,8 @@ class Engine {
  private:
   struct Op {
     enum Type { send, receive, both, collective, exchange } type;
-    int index;            // message, or number of the collective or exchange
-    int other = -1;       // the receive, for both
+    int index;       // message, or number of the collective or exchange
+    int other = -1;  // the receive, for both
     std::uint64_t seed = 0;
   };
 
@@ -146,7 +154,8 @@ class Engine {
   void verify_wild();
 
   // completion.cpp
-  void enlist(MPI_Request request, bool persistent, bool receives, std::function<void(const MPI_Status*)> done);
+  void enlist(MPI_Request request, bool persistent, bool receives,
+              std::function<void(const MPI_Status*)> done);
   void test_some();
   void complete_all();
   bool complete_round(bool may_wait);

@@ -1,8 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What only makes sense between ranks that do it together: Sendrecv, persistent requests started again and again,
-// ready sends, cancelling, truncation, communicators freed with messages under way, nobody as a partner, a window.
+// What only makes sense between ranks that do it together: Sendrecv, persistent requests started again and
+// again, ready sends, cancelling, truncation, communicators freed with messages under way, nobody as a
+// partner, a window.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -51,14 +52,22 @@ void Engine::exchange(std::uint64_t seed) {
   // These go on tags of their own, and on a communicator that nobody listens to by wildcards.
   for (const Wild& wild : wilds_)
     if (&pool_[wild.comm] == &comm) return;
-  if (which < 40) exchange_sendrecv(rng, comm);
-  else if (which < 62) exchange_persistent(rng, comm);
-  else if (which < 72) exchange_ready(rng, comm);
-  else if (which < 82) exchange_cancel(rng, comm);
-  else if (which < 86) exchange_truncated(rng, comm);
-  else if (which < 93) exchange_freed(rng, comm);
-  else if (which < 97) exchange_nobody(rng, comm);
-  else exchange_window(rng, comm);
+  if (which < 40)
+    exchange_sendrecv(rng, comm);
+  else if (which < 62)
+    exchange_persistent(rng, comm);
+  else if (which < 72)
+    exchange_ready(rng, comm);
+  else if (which < 82)
+    exchange_cancel(rng, comm);
+  else if (which < 86)
+    exchange_truncated(rng, comm);
+  else if (which < 93)
+    exchange_freed(rng, comm);
+  else if (which < 97)
+    exchange_nobody(rng, comm);
+  else
+    exchange_window(rng, comm);
 }
 
 void Engine::exchange_sendrecv(Rng& rng, Comm& comm) {
@@ -72,8 +81,8 @@ void Engine::exchange_sendrecv(Rng& rng, Comm& comm) {
   std::uint64_t id = rng.next();
   int tag = 1000 + static_cast<int>(id % 20000);  // nobody who is ahead may fall into MPI_ANY_SOURCE
   std::size_t bytes = item_bytes(kind) * static_cast<std::size_t>(items);
-  operation("sendrecv%s on communicator %d (%d ranks), to %d from %d, %zu bytes", replace ? "_replace" : "", comm.number,
-            comm.size(), partners.to, partners.from, bytes);
+  operation("sendrecv%s on communicator %d (%d ranks), to %d from %d, %zu bytes", replace ? "_replace" : "",
+            comm.number, comm.size(), partners.to, partners.from, bytes);
   std::vector<char> mine = stream_of(of(id, me), kind, items);
   bool nobody = partners.from == MPI_PROC_NULL;
   std::vector<char> theirs = stream_of(of(id, partners.from), kind, nobody ? 0 : items);
@@ -83,7 +92,8 @@ void Engine::exchange_sendrecv(Rng& rng, Comm& comm) {
   MPI_Status status = fresh_status();
   int source = any && !nobody ? MPI_ANY_SOURCE : partners.from;
   if (replace) {
-    MPI_OK(MPI_Sendrecv_replace(from.data(), items / inside, out.type, partners.to, tag, source, tag, comm.handle, &status));
+    MPI_OK(MPI_Sendrecv_replace(from.data(), items / inside, out.type, partners.to, tag, source, tag,
+                                comm.handle, &status));
     from.expect(out, theirs.data(), theirs.size());
     from.same("replaced buffer");
     if (!nobody) check_status(status, partners.from, tag, theirs.size(), out);
@@ -91,8 +101,8 @@ void Engine::exchange_sendrecv(Rng& rng, Comm& comm) {
     int within = items == 0 ? 1 : divisor(local_, items, items);
     Layout in = Layout::make(local_, kind, within);
     Buffer to = Buffer::make(local_, arenas_, in, items / within + local_.below(2));
-    MPI_OK(MPI_Sendrecv(from.data(), items / inside, out.type, partners.to, tag, to.data(), items / within, in.type, source,
-                        tag, comm.handle, &status));
+    MPI_OK(MPI_Sendrecv(from.data(), items / inside, out.type, partners.to, tag, to.data(), items / within,
+                        in.type, source, tag, comm.handle, &status));
     to.expect(in, theirs.data(), theirs.size());
     to.same("receive buffer");
     from.same("send buffer");
@@ -102,13 +112,15 @@ void Engine::exchange_sendrecv(Rng& rng, Comm& comm) {
   count(of(id, me), theirs.data(), theirs.size());
 }
 
-// A halo exchange as codes do it: the requests are made once, started many times, the data changes in between.
+// A halo exchange as codes do it: the requests are made once, started many times, the data changes in
+// between.
 void Engine::exchange_persistent(Rng& rng, Comm& comm) {
   int me = comm.me;
   int many = rng.in(1, 4);
   int rounds = rng.in(1, 5);
   std::uint64_t id = rng.next();
-  operation("persistent exchange on communicator %d (%d ranks), %d pairs, %d rounds", comm.number, comm.size(), many, rounds);
+  operation("persistent exchange on communicator %d (%d ranks), %d pairs, %d rounds", comm.number,
+            comm.size(), many, rounds);
   struct Way {
     Partners partners;
     Kind kind;
@@ -134,11 +146,14 @@ void Engine::exchange_persistent(Rng& rng, Comm& comm) {
     way.from = Buffer::make(local_, arenas_, way.out, way.out_count);
     way.to = Buffer::make(local_, arenas_, way.in, way.in_count);
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_OK(MPI_Recv_init(way.to.data(), way.in_count, way.in.type, way.partners.from, 700 + w, comm.handle, &request));
+    MPI_OK(MPI_Recv_init(way.to.data(), way.in_count, way.in.type, way.partners.from, 700 + w, comm.handle,
+                         &request));
     requests.push_back(request);
     bool sync = local_.percent(20);
-    MPI_OK(sync ? MPI_Ssend_init(way.from.data(), way.out_count, way.out.type, way.partners.to, 700 + w, comm.handle, &request)
-                : MPI_Send_init(way.from.data(), way.out_count, way.out.type, way.partners.to, 700 + w, comm.handle, &request));
+    MPI_OK(sync ? MPI_Ssend_init(way.from.data(), way.out_count, way.out.type, way.partners.to, 700 + w,
+                                 comm.handle, &request)
+                : MPI_Send_init(way.from.data(), way.out_count, way.out.type, way.partners.to, 700 + w,
+                                comm.handle, &request));
     requests.push_back(request);
   }
   int n = static_cast<int>(requests.size());
@@ -150,11 +165,13 @@ void Engine::exchange_persistent(Rng& rng, Comm& comm) {
   for (int round = 0; round < rounds; ++round) {
     operation("%.200s, round %d", name.c_str(), round);
     for (Way& way : ways) {
-      std::vector<char> stream = stream_of(of(id, me, round * 100 + static_cast<int>(&way - ways.data())), way.kind, way.items);
+      std::vector<char> stream =
+          stream_of(of(id, me, round * 100 + static_cast<int>(&way - ways.data())), way.kind, way.items);
       way.out.scatter(stream.data(), stream.size(), way.from.data());
       way.from.snapshot();
     }
-    if (local_.percent(60)) MPI_OK(MPI_Startall(n, requests.data()));
+    if (local_.percent(60))
+      MPI_OK(MPI_Startall(n, requests.data()));
     else
       for (MPI_Request& request : requests) MPI_OK(MPI_Start(&request));
     std::vector<MPI_Status> statuses(requests.size(), fresh_status());
@@ -183,8 +200,8 @@ void Engine::exchange_ready(Rng& rng, Comm& comm) {
   budget_ = 1e6;
   int bytes = draw_items(rng, Kind::byte);
   std::uint64_t id = rng.next();
-  operation("ready send on communicator %d (%d ranks), to %d from %d, %d bytes", comm.number, comm.size(), partners.to,
-            partners.from, bytes);
+  operation("ready send on communicator %d (%d ranks), to %d from %d, %d bytes", comm.number, comm.size(),
+            partners.to, partners.from, bytes);
   Layout plain = Layout::make(local_, Kind::byte, 1, true);
   std::vector<char> mine = stream_of(of(id, me), Kind::byte, bytes);
   std::vector<char> theirs = stream_of(of(id, partners.from), Kind::byte, bytes);
@@ -210,8 +227,8 @@ void Engine::exchange_ready(Rng& rng, Comm& comm) {
   count(of(id, me), theirs.data(), theirs.size());
 }
 
-// A receive that nothing matches must be cancelled; one that a message is on its way to is either, and then the
-// message is still there. A send may be cancelled or not, and the receiver sees which.
+// A receive that nothing matches must be cancelled; one that a message is on its way to is either, and then
+// the message is still there. A send may be cancelled or not, and the receiver sees which.
 void Engine::exchange_cancel(Rng& rng, Comm& comm) {
   int me = comm.me;
   Partners partners = draw_partners(rng, comm.size(), me, true);
@@ -219,8 +236,8 @@ void Engine::exchange_cancel(Rng& rng, Comm& comm) {
   int bytes = draw_items(rng, Kind::byte);
   std::uint64_t id = rng.next();
   bool of_send = rng.percent(30);
-  operation("cancel a %s on communicator %d (%d ranks), to %d from %d, %d bytes", of_send ? "send" : "receive", comm.number,
-            comm.size(), partners.to, partners.from, bytes);
+  operation("cancel a %s on communicator %d (%d ranks), to %d from %d, %d bytes",
+            of_send ? "send" : "receive", comm.number, comm.size(), partners.to, partners.from, bytes);
   Layout plain = Layout::make(local_, Kind::byte, 1, true);
   std::vector<char> mine = stream_of(of(id, me), Kind::byte, bytes);
   std::vector<char> theirs = stream_of(of(id, partners.from), Kind::byte, bytes);
@@ -246,7 +263,8 @@ void Engine::exchange_cancel(Rng& rng, Comm& comm) {
     MPI_OK(MPI_Test_cancelled(&left, &gone));
   }
   int came = 0;
-  MPI_OK(MPI_Sendrecv(&gone, 1, MPI_INT, partners.to, 802, &came, 1, MPI_INT, partners.from, 802, comm.handle, MPI_STATUS_IGNORE));
+  MPI_OK(MPI_Sendrecv(&gone, 1, MPI_INT, partners.to, 802, &came, 1, MPI_INT, partners.from, 802, comm.handle,
+                      MPI_STATUS_IGNORE));
   bool expected = !(of_send && came);
   if (!of_send || !expected) MPI_OK(MPI_Cancel(&request));
   status = fresh_status();
@@ -278,7 +296,8 @@ void Engine::exchange_truncated(Rng& rng, Comm& comm) {
   int room = rng.below(bytes);
   int how = rng.below(3);
   std::uint64_t id = rng.next();
-  operation("%d bytes from %d into room for %d at %d on communicator %d, form %d", bytes, source, room, target, comm.number, how);
+  operation("%d bytes from %d into room for %d at %d on communicator %d, form %d", bytes, source, room,
+            target, comm.number, how);
   Layout plain = Layout::make(local_, Kind::byte, 1, true);
   if (comm.me == source) {
     std::vector<char> stream = stream_of(id, Kind::byte, bytes);
@@ -321,8 +340,8 @@ void Engine::exchange_freed(Rng& rng, Comm& comm) {
   budget_ = 1e6;
   int bytes = draw_items(rng, Kind::byte);
   std::uint64_t id = rng.next();
-  operation("exchange on a freed dup of communicator %d (%d ranks), to %d from %d, %d bytes", comm.number, comm.size(),
-            partners.to, partners.from, bytes);
+  operation("exchange on a freed dup of communicator %d (%d ranks), to %d from %d, %d bytes", comm.number,
+            comm.size(), partners.to, partners.from, bytes);
   MPI_Comm dup = MPI_COMM_NULL;
   MPI_OK(MPI_Comm_dup(comm.handle, &dup));
   struct Both {
@@ -390,12 +409,17 @@ void Engine::exchange_window(Rng& rng, Comm& comm) {
   int size = comm.size();
   int n = rng.in(1, 3000);
   bool allocate = rng.percent(40) && !quirks::allocated_windows;
-  operation("window on communicator %d (%d ranks), %d ints%s", comm.number, size, n, allocate ? ", allocated" : "");
+  operation("window on communicator %d (%d ranks), %d ints%s", comm.number, size, n,
+            allocate ? ", allocated" : "");
   MPI_Win window = MPI_WIN_NULL;
   std::vector<int> heap(static_cast<std::size_t>(n), -1);
   int* base = heap.data();
-  if (allocate) MPI_OK(MPI_Win_allocate(n * static_cast<MPI_Aint>(sizeof(int)), sizeof(int), MPI_INFO_NULL, comm.handle, &base, &window));
-  else MPI_OK(MPI_Win_create(base, n * static_cast<MPI_Aint>(sizeof(int)), sizeof(int), MPI_INFO_NULL, comm.handle, &window));
+  if (allocate)
+    MPI_OK(MPI_Win_allocate(n * static_cast<MPI_Aint>(sizeof(int)), sizeof(int), MPI_INFO_NULL, comm.handle,
+                            &base, &window));
+  else
+    MPI_OK(MPI_Win_create(base, n * static_cast<MPI_Aint>(sizeof(int)), sizeof(int), MPI_INFO_NULL,
+                          comm.handle, &window));
   std::fill(base, base + n, me);
   MPI_OK(MPI_Win_fence(0, window));
   int to = (me + 1) % size;

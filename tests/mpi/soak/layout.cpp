@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random datatypes of a given number of items: contiguous, vectors with strides of either sign, index lists in any
-// order, structures, subarrays in C and Fortran order, nested and resized ones. Blocks never overlap, since the
-// same types are received into.
+// Random datatypes of a given number of items: contiguous, vectors with strides of either sign, index lists
+// in any order, structures, subarrays in C and Fortran order, nested and resized ones. Blocks never overlap,
+// since the same types are received into.
 #include "layout.hpp"
 
 #include <algorithm>
@@ -54,7 +54,8 @@ std::vector<int> places_of(Rng& rng, const std::vector<int>& lengths) {
   std::vector<int> order(lengths.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   if (rng.percent(40))
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(static_cast<int>(i))]);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[rng.below(static_cast<int>(i))]);
   std::vector<int> places(lengths.size());
   int at = rng.percent(30) ? rng.in(-8, 8) : 0;
   for (int block : order) {
@@ -129,7 +130,8 @@ void Layout::vector(Rng& rng, int items) {
     for (int i = 0; i < count; ++i) runs.push_back({i * odd, static_cast<std::size_t>(length * bytes)});
   } else {
     MPI_OK(MPI_Type_vector(count, length, static_cast<int>(stride), basic(kind), &type));
-    for (int i = 0; i < count; ++i) runs.push_back({i * stride * bytes, static_cast<std::size_t>(length * bytes)});
+    for (int i = 0; i < count; ++i)
+      runs.push_back({i * stride * bytes, static_cast<std::size_t>(length * bytes)});
   }
 }
 
@@ -144,7 +146,8 @@ void Layout::indexed(Rng& rng, int items) {
     std::vector<int> places = places_of(rng, lengths);
     if (std::all_of(lengths.begin(), lengths.end(), [&](int l) { return l == lengths[0]; })) {
       shape = "indexed block";
-      MPI_OK(MPI_Type_create_indexed_block(static_cast<int>(lengths.size()), lengths[0], places.data(), basic(kind), &type));
+      MPI_OK(MPI_Type_create_indexed_block(static_cast<int>(lengths.size()), lengths[0], places.data(),
+                                           basic(kind), &type));
       for (std::size_t i = 0; i < lengths.size(); ++i)
         runs.push_back({places[i] * static_cast<std::ptrdiff_t>(bytes), lengths[i] * bytes});
       return;
@@ -175,7 +178,8 @@ void Layout::structure(Rng& rng, int items) {
     far[i] = places[i] * static_cast<MPI_Aint>(bytes);
     if (lengths[i] > 0) runs.push_back({far[i], lengths[i] * bytes});
   }
-  MPI_OK(MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(), far.data(), types.data(), &type));
+  MPI_OK(MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(), far.data(), types.data(),
+                                &type));
 }
 
 void Layout::subarray(Rng& rng, int items) {
@@ -188,7 +192,8 @@ void Layout::subarray(Rng& rng, int items) {
   int full[2] = {rows + start[0] + rng.in(0, 3), columns + start[1] + rng.in(0, 3)};
   bool fortran = rng.percent(40);
   if (fortran) shape += " fortran";
-  MPI_OK(MPI_Type_create_subarray(2, full, sub, start, fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C, basic(kind), &type));
+  MPI_OK(MPI_Type_create_subarray(2, full, sub, start, fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C, basic(kind),
+                                  &type));
   int inner = fortran ? 0 : 1;
   int outer = 1 - inner;
   for (int i = 0; i < sub[outer]; ++i) {
@@ -228,7 +233,8 @@ void Layout::pattern(Rng& rng, int items) {
   MPI_OK(MPI_Type_create_resized(one, 0, room, &spaced));
   MPI_OK(MPI_Type_contiguous(items, spaced, &type));
   for (int i = 0; i < items; ++i)
-    for (int part = 0; part < pattern_parts; ++part) runs.push_back({i * room + far[part], pattern_bytes[part]});
+    for (int part = 0; part < pattern_parts; ++part)
+      runs.push_back({i * room + far[part], pattern_bytes[part]});
   MPI_OK(MPI_Type_free(&one));
   MPI_OK(MPI_Type_free(&spaced));
 }

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A datatype twice: as MPI has it, and as our own list of byte runs in the order of its type map. The second says
-// what the first must do, without asking MPI.
+// A datatype twice: as MPI has it, and as our own list of byte runs in the order of its type map. The second
+// says what the first must do, without asking MPI.
 #pragma once
 
 #include <mpi.h>
@@ -17,9 +17,10 @@ namespace soak {
 
 // The basic items a message is made of. `mixed` repeats int, double, char, char, short.
 enum class Kind { byte, chars, int16, int32, int64, single, real, complex, mixed, count };
-MPI_Datatype basic(Kind kind);            // not for mixed
-std::size_t item_bytes(Kind kind);        // of one item; of one pattern for mixed
-int basics_in(Kind kind, std::size_t bytes);  // how many basic items the first `bytes` of the stream hold, or -1
+MPI_Datatype basic(Kind kind);      // not for mixed
+std::size_t item_bytes(Kind kind);  // of one item; of one pattern for mixed
+int basics_in(Kind kind,
+              std::size_t bytes);  // how many basic items the first `bytes` of the stream hold, or -1
 
 struct Run {
   std::ptrdiff_t offset;

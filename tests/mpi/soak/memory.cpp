@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See memory.hpp. The fill differs from byte to byte and from buffer to buffer, so that data copied to the wrong
-// place, or from it, shows.
+// See memory.hpp. The fill differs from byte to byte and from buffer to buffer, so that data copied to the
+// wrong place, or from it, shows.
 #include "memory.hpp"
 
 #include <sys/mman.h>
@@ -98,7 +98,8 @@ Buffer Buffer::make(Rng& rng, Arenas& arenas, std::ptrdiff_t first, std::ptrdiff
   return buffer;
 }
 
-Buffer Buffer::make(Rng& rng, Arenas& arenas, const Layout& layout, int count, const char* stream, std::size_t bytes) {
+Buffer Buffer::make(Rng& rng, Arenas& arenas, const Layout& layout, int count, const char* stream,
+                    std::size_t bytes) {
   std::ptrdiff_t first = 0;
   std::ptrdiff_t end = 0;
   layout.reach(count, first, end);
@@ -113,7 +114,8 @@ void Buffer::ensure_image() {
   if (image_.empty()) snapshot();
 }
 
-void Buffer::expect(const Layout& layout, const char* stream, std::size_t bytes, std::ptrdiff_t displacement) {
+void Buffer::expect(const Layout& layout, const char* stream, std::size_t bytes,
+                    std::ptrdiff_t displacement) {
   ensure_image();
   layout.scatter(stream, bytes, image_.data() + (data_ - whole_) + displacement);
 }
@@ -137,12 +139,15 @@ void Buffer::same(const char* what) {
   while (image_[last] == whole_[last]) --last;
   std::size_t wrong = 0;
   for (std::size_t i = first; i <= last; ++i) wrong += image_[i] != whole_[i];
-  static const char* const homes[] = {"no", "heap", "stack", "static", "mmap", "shared mmap", "aligned", "MPI_Alloc_mem"};
-  fail("%s: %zu bytes differ between offsets %td and %td of the buffer (%s memory, %zu bytes with its guards): "
-       "first has 0x%02x, should be 0x%02x",
-       what, wrong, static_cast<std::ptrdiff_t>(first) - (data_ - whole_),
-       static_cast<std::ptrdiff_t>(last) - (data_ - whole_), homes[static_cast<int>(home_)], bytes_,
-       static_cast<unsigned char>(whole_[first]), static_cast<unsigned char>(image_[first]));
+  static const char* const homes[] = {"no",   "heap",        "stack",   "static",
+                                      "mmap", "shared mmap", "aligned", "MPI_Alloc_mem"};
+  fail(
+      "%s: %zu bytes differ between offsets %td and %td of the buffer (%s memory, %zu bytes with its "
+      "guards): "
+      "first has 0x%02x, should be 0x%02x",
+      what, wrong, static_cast<std::ptrdiff_t>(first) - (data_ - whole_),
+      static_cast<std::ptrdiff_t>(last) - (data_ - whole_), homes[static_cast<int>(home_)], bytes_,
+      static_cast<unsigned char>(whole_[first]), static_cast<unsigned char>(image_[first]));
 }
 
 void Buffer::protect() {

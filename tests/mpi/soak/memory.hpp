@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Buffers of every kind that programs hand to MPI: heap, stack, static, anonymous and file mappings, aligned, from
-// MPI_Alloc_mem, and for sending also read-only pages; at any alignment, with guards on both sides. The guards and
-// the holes of a layout are filled with known bytes, and the whole is compared at the end.
+// Buffers of every kind that programs hand to MPI: heap, stack, static, anonymous and file mappings, aligned,
+// from MPI_Alloc_mem, and for sending also read-only pages; at any alignment, with guards on both sides. The
+// guards and the holes of a layout are filled with known bytes, and the whole is compared at the end.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,8 @@
 
 namespace soak {
 
-// Memory that lies on the stack or in static data, handed out and taken back as a whole at the end of a batch.
+// Memory that lies on the stack or in static data, handed out and taken back as a whole at the end of a
+// batch.
 class Arena {
  public:
   Arena(char* start, std::size_t bytes) : start_(start), bytes_(bytes) {}
@@ -54,12 +55,13 @@ class Buffer {
                      std::size_t bytes = 0);
 
   [[nodiscard]] char* data() const { return data_; }
-  // What the whole must look like from now on: as it is, with the stream put where the layout says. Then same().
+  // What the whole must look like from now on: as it is, with the stream put where the layout says. Then
+  // same().
   void expect(const Layout& layout, const char* stream, std::size_t bytes, std::ptrdiff_t displacement = 0);
   void expect_raw(const char* bytes, std::size_t count, std::ptrdiff_t displacement);
-  void snapshot();                  // to be expected unchanged
-  void same(const char* what);      // fails with the first place that differs
-  void protect();                   // pages become read-only where the memory is a mapping of its own
+  void snapshot();              // to be expected unchanged
+  void same(const char* what);  // fails with the first place that differs
+  void protect();               // pages become read-only where the memory is a mapping of its own
   void expect_anything_in_data(const Layout& layout, int count);  // after a truncated receive
 
  private:

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sending: every mode, from any memory, in any layout; types freed while they are in use, buffers shared by several
-// sends, packed data, absolute addresses.
+// Sending: every mode, from any memory, in any layout; types freed while they are in use, buffers shared by
+// several sends, packed data, absolute addresses.
 #include <algorithm>
 #include <string>
 
@@ -22,9 +22,19 @@ struct Leaving {
   }
 };
 
-const char* const send_names[] = {"Send",  "Ssend",  "Bsend",     "Isend",      "Issend",
+const char* const send_names[] = {"Send",   "Ssend",     "Bsend",      "Isend",     "Issend",
                                   "Ibsend", "Send_init", "Ssend_init", "Bsend_init"};
-enum Mode { plain, synchronous, buffered, later, later_synchronous, later_buffered, kept, kept_synchronous, kept_buffered };
+enum Mode {
+  plain,
+  synchronous,
+  buffered,
+  later,
+  later_synchronous,
+  later_buffered,
+  kept,
+  kept_synchronous,
+  kept_buffered
+};
 
 Mode choose(Rng& rng, bool may_block, bool may_buffer) {
   for (;;) {
@@ -75,7 +85,8 @@ MPI_Datatype at_bottom(const Layout& layout, int count, char* data) {
       lengths.push_back(static_cast<int>(run.bytes / item_bytes(layout.kind)));
     }
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_OK(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(), basic(layout.kind), &type));
+  MPI_OK(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(),
+                                  basic(layout.kind), &type));
   MPI_OK(MPI_Type_commit(&type));
   return type;
 }
@@ -95,10 +106,16 @@ void Engine::send(const Message& message, bool may_block) {
   Mode mode = choose(rng, may_block, may_buffer);
   if (mode == buffered || mode == later_buffered || mode == kept_buffered) budget_buffered_ -= bytes + 2000;
   int die = rng.below(100);
-  if (die >= 4 && die < 8) leaving->bottom = at_bottom(leaving->layout, leaving->count, leaving->buffer.data());
-  operation("%s to %d of communicator %d (%d ranks), tag %d, message %04llx, %d bytes, kind %d, layout %s of %zu runs%s", send_names[mode],
-            message.target, comm.number, comm.size(), message.tag, message.id & 0xffffULL, bytes, static_cast<int>(message.kind),
-            leaving->layout.shape.c_str(), leaving->layout.runs.size(), die < 4 ? ", packed" : leaving->bottom != MPI_DATATYPE_NULL ? ", from MPI_BOTTOM" : "");
+  if (die >= 4 && die < 8)
+    leaving->bottom = at_bottom(leaving->layout, leaving->count, leaving->buffer.data());
+  operation(
+      "%s to %d of communicator %d (%d ranks), tag %d, message %04llx, %d bytes, kind %d, layout %s of %zu "
+      "runs%s",
+      send_names[mode], message.target, comm.number, comm.size(), message.tag, message.id & 0xffffULL, bytes,
+      static_cast<int>(message.kind), leaving->layout.shape.c_str(), leaving->layout.runs.size(),
+      die < 4                                ? ", packed"
+      : leaving->bottom != MPI_DATATYPE_NULL ? ", from MPI_BOTTOM"
+                                             : "");
   const void* data = leaving->buffer.data();
   int count = leaving->count;
   MPI_Datatype type = leaving->layout.type;
@@ -116,12 +133,6 @@ void Engine::send(const Message& message, bool may_block) {
     data = MPI_BOTTOM;
     count = 1;
     type = leaving->bottom;
-  }
-  if (getenv("SOAK_PACK")) {
-    std::vector<char> again(stream.size() + 100);
-    int at = 0;
-    MPI_OK(MPI_Pack(data, count, type, again.data(), (int)again.size(), &at, MPI_COMM_SELF));
-    if (at != (int)stream.size() || memcmp(again.data(), stream.data(), stream.size())) fail("PACK differs");
   }
   if (rng.percent(30)) leaving->buffer.protect();
   this->count(mix(message.id, 3), stream.data(), stream.size());

@@ -38,7 +38,8 @@ Pool::~Pool() {
   MPI_Finalized(&finalized);
   if (finalized) return;
   for (Comm& comm : comms_)
-    if (comm.handle != MPI_COMM_NULL && comm.handle != MPI_COMM_SELF && comm.number > 0) MPI_Comm_free(&comm.handle);
+    if (comm.handle != MPI_COMM_NULL && comm.handle != MPI_COMM_SELF && comm.number > 0)
+      MPI_Comm_free(&comm.handle);
 }
 
 void Pool::add(MPI_Comm handle, std::vector<int> members) {
@@ -126,8 +127,8 @@ void Pool::subset(Rng& rng, const Comm& parent) {
   MPI_Comm made = MPI_COMM_NULL;
   bool in = parent.me >= 0 && std::find(order.begin(), order.end(), parent.me) != order.end();
   if (parent.me >= 0 && (in || !only_members)) {
-    operation("make communicator %d: %s of %zu of %d", made_, only_members ? "create_group" : "create", order.size(),
-              parent.number);
+    operation("make communicator %d: %s of %zu of %d", made_, only_members ? "create_group" : "create",
+              order.size(), parent.number);
     MPI_Group all = MPI_GROUP_NULL;
     MPI_Group some = MPI_GROUP_NULL;
     MPI_OK(MPI_Comm_group(parent.handle, &all));
@@ -193,7 +194,8 @@ void Pool::merge(Rng& rng, const Comm& parent) {
       std::vector<char> out(50000, static_cast<char>(mine_low ? 3 : 4));
       std::vector<char> in(50000, 0);
       MPI_Status status;
-      MPI_OK(MPI_Sendrecv(out.data(), 50000, MPI_CHAR, 0, 9, in.data(), 50000, MPI_CHAR, 0, 9, inter, &status));
+      MPI_OK(
+          MPI_Sendrecv(out.data(), 50000, MPI_CHAR, 0, 9, in.data(), 50000, MPI_CHAR, 0, 9, inter, &status));
       EXPECT(status.MPI_SOURCE == 0 && status.MPI_TAG == 9);
       EXPECT(std::count(in.begin(), in.end(), mine_low ? 4 : 3) == 50000);
     }
@@ -225,11 +227,16 @@ void Pool::change(Rng& rng) {
   }
   Comm parent = comms_[static_cast<std::size_t>(rng.below(count()))];
   int how = rng.below(10);
-  if (how < 3) duplicate(rng, parent);
-  else if (how < 6) split(rng, parent);
-  else if (how < 8) subset(rng, parent);
-  else if (how < 9) cart(rng, parent);
-  else merge(rng, parent);
+  if (how < 3)
+    duplicate(rng, parent);
+  else if (how < 6)
+    split(rng, parent);
+  else if (how < 8)
+    subset(rng, parent);
+  else if (how < 9)
+    cart(rng, parent);
+  else
+    merge(rng, parent);
 }
 
 }  // namespace soak

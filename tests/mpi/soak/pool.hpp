@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The communicators of a soak: made from each other in all the ways there are, freed at random. Every rank keeps
-// the members of each, whether it is one or not, so that all draw the same traffic.
+// The communicators of a soak: made from each other in all the ways there are, freed at random. Every rank
+// keeps the members of each, whether it is one or not, so that all draw the same traffic.
 #pragma once
 
 #include <mpi.h>

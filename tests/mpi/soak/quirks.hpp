@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the libraries themselves give wrong answers, alone, in the versions that Debian 12 has: what the soak then
-// leaves out, so that whatever else it finds is not theirs.
+// Where the libraries themselves give wrong answers, alone, in the versions that Debian 12 has: what the soak
+// then leaves out, so that whatever else it finds is not theirs.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +31,8 @@ constexpr bool allocated_windows = mpich;
 // Open MPI 4.1.4: MPI_Win_create on a communicator of one rank ends the job when there are others.
 constexpr bool lone_windows = openmpi;
 
-// MPICH 4.0.2: (I)reduce_scatter(_block) with an operation that doesn't commute and a type with holes is wrong.
+// MPICH 4.0.2: (I)reduce_scatter(_block) with an operation that doesn't commute and a type with holes is
+// wrong.
 constexpr bool scattered_holes = mpich;
 
 // Open MPI 4.1.4: a rank's own block of a collective, between two layouts, is copied wrongly beyond 64 KiB.
@@ -39,5 +40,8 @@ constexpr bool own_block_beyond_64k = openmpi;
 
 // Open MPI 4.1.4: a large message received into too small a buffer is written behind it.
 constexpr bool truncates_behind = openmpi;
+
+// Open MPI 4.1.4: in place, Alltoallw and the non-blocking Alltoallv crash or are wrong.
+constexpr bool alltoall_in_place = openmpi;
 
 }  // namespace soak::quirks

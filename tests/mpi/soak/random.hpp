@@ -1,9 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Randomness that every rank can repeat. What all ranks must agree on is drawn from a stream seeded by the job's
-// seed alone; what is one rank's own business (layout, memory, how it waits) from a stream that its rank is mixed
-// into. The bytes of a message are a function of its number, so the receiver knows them without being told.
+// Randomness that every rank can repeat. What all ranks must agree on is drawn from a stream seeded by the
+// job's seed alone; what is one rank's own business (layout, memory, how it waits) from a stream that its
+// rank is mixed into. The bytes of a message are a function of its number, so the receiver knows them without
+// being told.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,9 @@ inline std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
-inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return mix(mix(a) ^ (b * 0xd6e8feb86659fd93ULL)); }
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  return mix(mix(a) ^ (b * 0xd6e8feb86659fd93ULL));
+}
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) { return mix(mix(a, b), c); }
 
 class Rng {

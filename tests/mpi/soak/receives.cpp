@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receiving: blocking, later, persistent, after a probe, by a matched probe, by name or by wildcards; into layouts
-// that need not be the sender's, with room to spare or none.
+// Receiving: blocking, later, persistent, after a probe, by a matched probe, by name or by wildcards; into
+// layouts that need not be the sender's, with room to spare or none.
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,13 @@ enum Mode { now, later, kept, probe, iprobe, mprobe, improbe };
 Mode choose(Rng& rng, bool may_block) {
   int die = rng.below(100);
   if (!may_block) return die < 85 ? later : kept;
-  return die < 35 ? now : die < 60 ? later : die < 66 ? kept : die < 74 ? probe : die < 82 ? iprobe : die < 91 ? mprobe : improbe;
+  return die < 35   ? now
+         : die < 60 ? later
+         : die < 66 ? kept
+         : die < 74 ? probe
+         : die < 82 ? iprobe
+         : die < 91 ? mprobe
+                    : improbe;
 }
 }  // namespace
 
@@ -44,7 +50,9 @@ std::shared_ptr<Arriving> Engine::prepare(const Receive& receive) {
     arriving->source = message.source;
     arriving->tag = message.tag;
   }
-  int inside = items == 0 ? rng.in(0, 5) : rng.percent(60) ? divisor(rng, items, items) : rng.in(1, std::min(items, 3000));
+  int inside = items == 0        ? rng.in(0, 5)
+               : rng.percent(60) ? divisor(rng, items, items)
+                                 : rng.in(1, std::min(items, 3000));
   int capacity = inside == 0 ? rng.in(0, 3) : (items + inside - 1) / inside;
   if (inside > 0 && rng.percent(35)) capacity += rng.in(1, 4);
   arriving->capacity = capacity;
@@ -60,11 +68,14 @@ void Engine::receive(const Receive& receive, bool may_block) {
   auto arriving = prepare(receive);
   Mode mode = choose(local_, may_block);
   char name[200];
-  snprintf(name, sizeof name, "%s from %d on communicator %d (%d ranks), tag %d, message %04llx, room for %zu bytes, kind %d, layout %s of %zu runs%s",
+  snprintf(name, sizeof name,
+           "%s from %d on communicator %d (%d ranks), tag %d, message %04llx, room for %zu bytes, kind %d, "
+           "layout %s of %zu runs%s",
            receive_names[mode], arriving->source, comm.number, comm.size(), arriving->tag,
            receive.wild < 0 ? messages_[receive.message].id & 0xffffULL : 0ULL,
-           arriving->layout.size * static_cast<std::size_t>(arriving->capacity), static_cast<int>(arriving->layout.kind),
-           arriving->layout.shape.c_str(), arriving->layout.runs.size(), arriving->bottom == MPI_DATATYPE_NULL ? "" : ", at MPI_BOTTOM");
+           arriving->layout.size * static_cast<std::size_t>(arriving->capacity),
+           static_cast<int>(arriving->layout.kind), arriving->layout.shape.c_str(),
+           arriving->layout.runs.size(), arriving->bottom == MPI_DATATYPE_NULL ? "" : ", at MPI_BOTTOM");
   operation("%s", name);
   if (mode == later || mode == kept) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -93,14 +104,17 @@ void Engine::receive(const Receive& receive, bool may_block) {
   if (mode == mprobe) MPI_OK(MPI_Mprobe(arriving->source, arriving->tag, comm.handle, &handle, &probed));
   if (mode == iprobe || mode == improbe) {
     for (flag = 0; !flag;) {
-      if (mode == iprobe) MPI_OK(MPI_Iprobe(arriving->source, arriving->tag, comm.handle, &flag, &probed));
-      else MPI_OK(MPI_Improbe(arriving->source, arriving->tag, comm.handle, &flag, &handle, &probed));
+      if (mode == iprobe)
+        MPI_OK(MPI_Iprobe(arriving->source, arriving->tag, comm.handle, &flag, &probed));
+      else
+        MPI_OK(MPI_Improbe(arriving->source, arriving->tag, comm.handle, &flag, &handle, &probed));
     }
   }
   operation("%s, received after it", name);
   if (receive.wild < 0) {
     const Message& m = messages_[receive.message];
-    check_status(probed, m.source, m.tag, item_bytes(m.kind) * static_cast<std::size_t>(m.items), arriving->layout);
+    check_status(probed, m.source, m.tag, item_bytes(m.kind) * static_cast<std::size_t>(m.items),
+                 arriving->layout);
   }
   Arriving& a = *arriving;
   MPI_Status status = fresh_status();
@@ -118,7 +132,8 @@ void Engine::receive(const Receive& receive, bool may_block) {
     MPI_OK(MPI_Wait(&request, &status));
   }
   if (status.MPI_SOURCE != want_source || status.MPI_TAG != want_tag)
-    fail("probed source %d tag %d, received source %d tag %d", want_source, want_tag, status.MPI_SOURCE, status.MPI_TAG);
+    fail("probed source %d tag %d, received source %d tag %d", want_source, want_tag, status.MPI_SOURCE,
+         status.MPI_TAG);
   int probed_bytes = -1;
   int got_bytes = -2;
   MPI_OK(MPI_Get_elements(&probed, MPI_BYTE, &probed_bytes));
@@ -168,7 +183,9 @@ void Engine::verify_wild() {
     for (WildResult& result : wild_results_[group]) {
       operation("receive by wildcards on communicator %d", pool_[wild.comm].number);
       std::size_t next = 0;
-      while (next < taken.size() && (taken[next] || messages_[wild.order[next]].source != result.status.MPI_SOURCE)) ++next;
+      while (next < taken.size() &&
+             (taken[next] || messages_[wild.order[next]].source != result.status.MPI_SOURCE))
+        ++next;
       if (next == taken.size()) fail("one message too many from %d", result.status.MPI_SOURCE);
       taken[next] = true;
       verify(*result.arriving, messages_[wild.order[next]], &result.status);

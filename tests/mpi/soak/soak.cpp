@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // soak [--seconds S] [--seed X] [--batches N] [--max BYTES] [--threads T] [--only KIND,..] [--no-errors]
-// Random traffic in which every rank knows what every byte and every status must be. The last lines give the number
-// of operations and a digest of all data received: the same seed and number of batches give the same digest with
-// any library. A rank that finds something wrong says the seed and the operation, and aborts the job.
+// Random traffic in which every rank knows what every byte and every status must be. The last lines give the
+// number of operations and a digest of all data received: the same seed and number of batches give the same
+// digest with us and without. A rank that finds something wrong says the seed and the operation, and aborts
+// the job.
 #include <mpi.h>
 
 #include <chrono>
@@ -28,15 +29,23 @@ soak::Options read_options(int argc, char** argv) {
   auto value = [&](int& i) { return i + 1 < argc ? argv[++i] : "0"; };
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
-    if (name == "--seconds") options.seconds = atoi(value(i));
-    else if (name == "--seed") options.seed = strtoull(value(i), nullptr, 0);
-    else if (name == "--batches") options.batches = atoi(value(i));
-    else if (name == "--max") options.most_bytes = strtoull(value(i), nullptr, 0);
-    else if (name == "--threads") options.threads = atoi(value(i));
-    else if (name == "--no-errors") options.errors = false;
-    else if (name == "--verbose") options.verbose = 1;
+    if (name == "--seconds")
+      options.seconds = atoi(value(i));
+    else if (name == "--seed")
+      options.seed = strtoull(value(i), nullptr, 0);
+    else if (name == "--batches")
+      options.batches = atoi(value(i));
+    else if (name == "--max")
+      options.most_bytes = strtoull(value(i), nullptr, 0);
+    else if (name == "--threads")
+      options.threads = atoi(value(i));
+    else if (name == "--no-errors")
+      options.errors = false;
+    else if (name == "--verbose")
+      options.verbose = 1;
     else if (name == "--only") {
-      static const char* const names[] = {"messages", "wild", "collectives", "nonblocking", "exchanges", "comms"};
+      static const char* const names[] = {"messages",    "wild",      "collectives",
+                                          "nonblocking", "exchanges", "comms"};
       std::string list = std::string(",") + value(i) + ",";
       options.kinds = 0;
       for (unsigned k = 0; k < 6; ++k)
@@ -59,9 +68,10 @@ struct Outcome {
 // All ranks stop after the same batch: rank 0 says when.
 Outcome run(const soak::Options& options, MPI_Comm world, int stream) {
   char on_stack[stack_bytes];
-  soak::Arenas arenas{{on_stack, stack_bytes},
-                      {stream == 0 ? static_data : static_zero + data_bytes / 64 * static_cast<std::size_t>(stream % 64),
-                       stream == 0 ? data_bytes : data_bytes / 64}};
+  soak::Arenas arenas{
+      {on_stack, stack_bytes},
+      {stream == 0 ? static_data : static_zero + data_bytes / 64 * static_cast<std::size_t>(stream % 64),
+       stream == 0 ? data_bytes : data_bytes / 64}};
   soak::where.seed = options.seed;
   MPI_Comm_rank(world, &soak::where.rank);
   Outcome outcome;
@@ -101,7 +111,8 @@ int main(int argc, char** argv) {
   }
   soak::watch_for_stalls(getenv("SOAK_STALL") != nullptr ? atoi(getenv("SOAK_STALL")) : 60);
   if (rank == 0) {
-    printf("soak: seed %llu, %d ranks, %d threads\n", static_cast<unsigned long long>(options.seed), size, options.threads);
+    printf("soak: seed %llu, %d ranks, %d threads\n", static_cast<unsigned long long>(options.seed), size,
+           options.threads);
     fflush(stdout);
   }
   constexpr int attached = 2 << 20;
@@ -122,7 +133,8 @@ int main(int argc, char** argv) {
   void* detached = nullptr;
   int detached_bytes = 0;
   MPI_Buffer_detach(&detached, &detached_bytes);
-  if (detached != for_bsend.data() || detached_bytes != attached) soak::fail("MPI_Buffer_detach gives another buffer");
+  if (detached != for_bsend.data() || detached_bytes != attached)
+    soak::fail("MPI_Buffer_detach gives another buffer");
   double mine[3] = {};
   std::uint64_t digest = 0;
   for (const Outcome& outcome : outcomes) {
