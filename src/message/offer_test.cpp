@@ -189,31 +189,30 @@ TEST(Offers, ProbesSeeTheOldestOfTheirTag) {
 TEST(Offers, BothSidesCopyTheirChunks) {
   std::atomic<std::uint64_t> name = 0;
   std::atomic<std::uint64_t> helped = 0;
-  run_ranks(
-      2,
-      [&](ThreadRank r) {
-        Offers offers(r.space, r.waiter);
-        offers.set_tuning({.halves_from = 1, .chunk = 1000});
-        const auto data = pattern(3'000'123, 5);
-        for (int round = 0; round < 20; ++round) {
-          if (r.rank == 0) {
-            Offer* offer = offers.open(data.data(), nullptr, data.size(), to_rank(1));
-            name = Offers::name_of(offer);
-            r.meet();
-            while (!Offers::released(offer)) offers.help(offer);
-            offers.close(offer);
-            r.meet();
-          } else {
-            r.meet();
-            std::vector<char> got(data.size());
-            offers.take(offers.find(0, name), got.data(), nullptr, got.size());
-            EXPECT_TRUE(got == data);
-            r.meet();
-          }
-        }
-        if (r.rank == 0) helped = offers.counts().helped_bytes;
-      },
-      2);
+  const auto both_copy = [&](ThreadRank r) {
+    Offers offers(r.space, r.waiter);
+    offers.set_tuning({.halves_from = 1, .chunk = 1000});
+    const auto data = pattern(3'000'123, 5);
+    for (int round = 0; round < 20; ++round) {
+      if (r.rank == 0) {
+        Offer* offer = offers.open(data.data(), nullptr, data.size(), to_rank(1));
+        name = Offers::name_of(offer);
+        r.meet();
+        while (!Offers::released(offer)) offers.help(offer);
+        offers.close(offer);
+        r.meet();
+      } else {
+        r.meet();
+        std::vector<char> got(data.size());
+        offers.take(offers.find(0, name), got.data(), nullptr, got.size());
+        EXPECT_TRUE(got == data);
+        r.meet();
+      }
+    }
+    if (r.rank == 0) helped = offers.counts().helped_bytes;
+  };
+  // On a busy machine the two may not run at once for a while.
+  for (int attempt = 0; attempt < 50 && helped == 0; ++attempt) run_ranks(2, both_copy, 2);
   if (std::thread::hardware_concurrency() > 1) { EXPECT_GT(helped.load(), 0u); }
 }
 
