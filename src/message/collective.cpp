@@ -197,6 +197,7 @@ void Group::State::run_lone(Pending& p, Pending::Engine engine) {
     const int awaited = p.awaited;
     const int peer = awaited < 0 || awaited == me ? Waiter::nobody : ranks[static_cast<std::size_t>(awaited)];
     auto changed = [&] {
+      if (p.outcome != Outcome::pending) return true;  // given up: no engine may see it again
       const std::uint64_t before = p.moved;
       drive(p);
       if (p.moved == before && p.outcome == Outcome::pending) look_for_dead();

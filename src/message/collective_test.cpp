@@ -196,6 +196,41 @@ TEST(collective, progress_is_called_while_waiting) {
   });
 }
 
+// The last look before a sleep may be the one that ends a call: nobody may look again.
+TEST(collective, a_wait_that_ends_on_its_way_to_sleep) {
+  run_job(1, {}, [&](Rank& self) {
+    self.waiter.set_patience({.spins = 0, .yields = 0});
+    int looks_after = 0;
+    bool over = false;
+    auto ready = [&] {
+      looks_after += over ? 1 : 0;
+      over = over || self.waiter.front().bell.asleep.load() != 0;
+      return over;
+    };
+    EXPECT_EQ(self.waiter.until(ready), Waited::ready);
+    EXPECT_EQ(looks_after, 0);
+  });
+}
+
+TEST(collective, calls_that_end_on_their_way_to_sleep) {
+  run_job(2, {}, [&](Rank& self) {
+    self.waiter.set_patience({.spins = 0, .yields = 0});
+    // The peer's word comes in here, between two looks.
+    self.waiter.progress = [](void*) { std::this_thread::sleep_for(std::chrono::microseconds(100)); };
+    std::uint64_t seed = 0;
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4104}, (std::size_t{4} << 20) + 8})
+      for (int kind = 0; kind < 11; ++kind)
+        for (int repeat = 0; repeat < (bytes > 5000 ? 1 : 10); ++repeat) {
+          run_trial(self, {.seed = ++seed,
+                           .kind = static_cast<Kind>(kind),
+                           .ranks = 2,
+                           .root = static_cast<int>(seed % 2),
+                           .bytes = bytes});
+          ASSERT_TRUE(self.group.validate());
+        }
+  });
+}
+
 TEST(collective, a_member_may_leave_while_peers_still_read) {
   for (int round = 0; round < 50; ++round) {
     space::ThreadSpace::Common common(3);

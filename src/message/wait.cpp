@@ -73,20 +73,22 @@ bool Waiter::hopeless(int peer) const {
   return true;
 }
 
-bool Waiter::tired(int round, int peer, bool (*ready)(void*), void* argument) {
+Waiter::Rest Waiter::tired(int round, int peer, bool (*ready)(void*), void* argument) {
   if (progress) progress(progress_argument);
   if (round < patience_.yields || !mine_) {
     yield_cpu();
-    return round % 1024 != 1023 || !hopeless(peer);
+    return round % 1024 == 1023 && hopeless(peer) ? Rest::hopeless : Rest::over;
   }
   const int slept = std::min(round - patience_.yields, 10);
   const long limit_ns = std::min(patience_.sleep_ns, 20'000L << slept);
   Doorbell& bell = mine_->bell;
   const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
   bell.asleep.fetch_add(1, std::memory_order_seq_cst);
-  if (!ready(argument)) sleep_on(&bell.rings, rings, limit_ns);
+  const bool now = ready(argument);
+  if (!now) sleep_on(&bell.rings, rings, limit_ns);
   bell.asleep.fetch_sub(1, std::memory_order_relaxed);
-  return !hopeless(peer);
+  if (now) return Rest::ready;
+  return hopeless(peer) ? Rest::hopeless : Rest::over;
 }
 
 void Waiter::ring_slow(int rank) {

@@ -63,8 +63,8 @@ class Waiter {
   void (*progress)(void* argument) = nullptr;
   void* progress_argument = nullptr;
 
-  // Until ready() is true. `peer`: the rank of the space without which that can't happen, or one of the
-  // above.
+  // Until ready() is true; it may do work of its own and is not called again then. `peer`: the rank of the
+  // space without which that can't happen, or one of the above.
   template <class Ready>
   Waited until(Ready&& ready, int peer = nobody) {
     for (int i = 0; i < patience_.spins; ++i) {
@@ -73,9 +73,11 @@ class Waiter {
       if (i % looks_a_poke == looks_a_poke - 1 && progress) progress(progress_argument);
     }
     void* argument = const_cast<void*>(static_cast<const void*>(&ready));
-    for (int round = 0; !ready(); ++round)
-      if (!tired(round, peer, ready_thunk<Ready>, argument))
-        return ready() ? Waited::ready : Waited::peer_dead;
+    for (int round = 0; !ready(); ++round) {
+      const Rest rest = tired(round, peer, ready_thunk<Ready>, argument);
+      if (rest == Rest::ready) return Waited::ready;
+      if (rest == Rest::hopeless) return ready() ? Waited::ready : Waited::peer_dead;
+    }
     return Waited::ready;
   }
 
@@ -104,8 +106,9 @@ class Waiter {
   static bool ready_thunk(void* ready) {
     return (*static_cast<std::remove_reference_t<Ready>*>(ready))();
   }
-  // One round of yielding or sleeping; false when `peer` has died.
-  bool tired(int round, int peer, bool (*ready)(void*), void* argument);
+  // One round of yielding or sleeping; ready: ready() has said so; hopeless: `peer` has died.
+  enum class Rest { over, ready, hopeless };
+  Rest tired(int round, int peer, bool (*ready)(void*), void* argument);
   void ring_slow(int rank);
 
   space::Space& space_;
