@@ -7,12 +7,27 @@
 #include <string.h>
 
 #include "space/memory.hpp"
+#include "space/process_space.hpp"
 #include "sys/raw.h"
+
+extern "C" nigh::space::ProcessSpace* nigh_space_object_here(std::uint32_t version);
 
 namespace nigh::space {
 
+namespace {
+
+// libnigh-space.so and libnigh-mpi.so may both be in a process, each with this code. Whose functions the
+// loader gives to everybody has the slot; the other, whose constructor may come first, keeps its hands off.
+bool is_the_one() {
+  ProcessSpace* (*volatile everybodys)(std::uint32_t) = nigh_space_object;
+  ProcessSpace* (*volatile ours)(std::uint32_t) = nigh_space_object_here;
+  return everybodys == ours;
+}
+
+}  // namespace
+
 __attribute__((constructor(101))) static void begin() {
-  if (!memory().on) return;
+  if (!is_the_one() || !memory().on) return;
   const char* wish = start_environment("NIGH_SHARE");
   const char* why = "";
   if (wish != nullptr && strstr(wish, "data") != nullptr && !share_static_data(&why)) {

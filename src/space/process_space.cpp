@@ -306,6 +306,10 @@ NIGH_EXPORT nigh::space::ProcessSpace* nigh_space_object(std::uint32_t version) 
   return version == nigh::space::abi_version ? the_space() : nullptr;
 }
 
+// The same function under a name that other libraries can't take over: preload.cpp compares the two.
+extern "C" __attribute__((alias("nigh_space_object"), visibility("hidden"))) nigh::space::ProcessSpace*
+nigh_space_object_here(std::uint32_t version);
+
 NIGH_EXPORT int nigh_space_join(int timeout_ms) {
   return nigh::space::join_from_environment(timeout_ms, &nigh::space::g_why);
 }

@@ -23,6 +23,8 @@ extern "C" {
 
 #include "shmem_types.inc"
 
+#pragma GCC visibility push(default)
+
 #define SHMEM_MAJOR_VERSION 1
 #define SHMEM_MINOR_VERSION 5
 #define SHMEM_MAX_NAME_LEN 64
@@ -311,6 +313,7 @@ void shmem_set_lock(long* lock);
 void shmem_clear_lock(long* lock);
 int shmem_test_lock(long* lock);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
