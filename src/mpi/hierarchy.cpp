@@ -46,22 +46,22 @@ int node_of(const CommState& state, int rank) {
   return state.hierarchy->node_of[static_cast<std::size_t>(rank)];
 }
 
-// The operand and the result of this node's part of a reduction; false: no memory.
+// The operand and the result of this node's part of a reduction. `where`: the leader's buffer for the result,
+// nullptr for one of our own; false: no memory.
 struct NodeSum {
   Call call;
   char* result = nullptr;  // the leader's
   Temporary temporary;
-  bool make(const CommState& state, const Prepared& p, void* receive) {
+  bool make(const CommState& state, const Prepared& p, void* where) {
     call.kind = Kind::reduce;
     call.root = 0;
     call.bytes = p.call.bytes;
     call.combine = p.call.combine;
     call.send = p.call.send;
-    if (own_place(state) != 0) {
-      if (call.send == message::in_place) call.send = receive;
-      return true;
-    }
-    result = static_cast<char*>(receive != nullptr ? receive : temporary.take(call.bytes));
+    const bool leader = own_place(state) == 0;
+    if (call.send == message::in_place && (!leader || where != p.call.receive)) call.send = p.call.receive;
+    if (!leader) return true;
+    result = static_cast<char*>(where != nullptr ? where : temporary.take(call.bytes));
     call.receive = result;
     return result != nullptr;
   }
@@ -79,6 +79,18 @@ Outcome bcast_within(CommState& state, void* data, std::size_t bytes, int root) 
   call.bytes = bytes;
   call.root = root;
   return within(state, call);
+}
+
+// Between the leaders. Never in place: MPICH 4.0 crashes then at roots other than 0, from 2 KiB on.
+int reduce_of_leaders(const Hierarchy& levels, int root_node, const char* from, char* to, const Prepared& p,
+                      MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  int code = MPI_SUCCESS;
+  for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most) {
+    const std::size_t before = static_cast<std::size_t>(at) * p.call.combine->element_bytes;
+    code = real().Reduce(from + before, to != nullptr ? to + before : nullptr,
+                         static_cast<int>(std::min(most, count - at)), type, op, root_node, levels.leaders);
+  }
+  return code;
 }
 
 }  // namespace
@@ -144,18 +156,19 @@ int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Co
   if (p.nothing) return done(function, state, p, Outcome::ok, MPI_SUCCESS);
   const Hierarchy& levels = *state.hierarchy;
   const int root = p.call.root, root_node = node_of(state, root), root_place = place_of(state, root);
+  const bool mine = levels.node == root_node;
   NodeSum sum;
-  Outcome outcome = sum.make(state, p, p.call.receive) ? Outcome::ok : Outcome::no_memory;
+  Outcome outcome = sum.make(state, p, nullptr) ? Outcome::ok : Outcome::no_memory;
+  char* total = nullptr;  // of all nodes, at the leader of the root's
+  if (mine && leads(levels)) {
+    total = static_cast<char*>(root_place == 0 ? p.call.receive : p.receive.take(p.call.bytes));
+    if (total == nullptr) outcome = Outcome::no_memory;
+  }
   if (outcome == Outcome::ok) outcome = within(state, sum.call);
   int code = MPI_SUCCESS;
-  const bool mine = levels.node == root_node;
   if (outcome == Outcome::ok && leads(levels)) {
     if (state.group == nullptr) sum.alone();
-    for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most) {
-      char* part = sum.result + static_cast<std::size_t>(at) * p.call.combine->element_bytes;
-      code = real().Reduce(mine ? MPI_IN_PLACE : part, mine ? part : nullptr,
-                           static_cast<int>(std::min(most, count - at)), type, op, root_node, levels.leaders);
-    }
+    code = reduce_of_leaders(levels, root_node, sum.result, total, p, count, type, op);
   }
   if (outcome == Outcome::ok && mine && root_place != 0) {  // a scatter in which only the root gets something
     const std::size_t members = levels.members.size();
@@ -165,7 +178,7 @@ int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Co
     words[root_place] = p.call.bytes;
     Call call;
     call.kind = Kind::scatter;
-    call.send = sum.result;
+    call.send = total;
     call.receive = own_place(state) == 0 ? const_cast<void*>(message::in_place) : p.call.receive;
     call.bytes = own_place(state) == root_place ? p.call.bytes : 0;
     if (own_place(state) == 0) {

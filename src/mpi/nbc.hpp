@@ -46,8 +46,8 @@ int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
 // The communicator goes away while calls of it are pending: the group lives as long as they do.
 void retire(Coll* coll, CommState& state);
 
-// Before a collective function of the library in which all members wait for each other: those that are here drive
-// their calls until all are, where the library can't be made to do that from within (MPICH).
+// Before a collective function of the library in which all members wait for each other: those that are here
+// drive their calls until all are, where the library can't be made to do that from within (MPICH).
 void arrive(MPI_Comm comm);
 
 }  // namespace nigh::mpi::coll

@@ -42,7 +42,15 @@ int driven_exchange(Isend isend, Irecv irecv, const Side<Count>& to, const Side<
   error = isend(to.buffer, to.count, to.type, to.peer, to.tag, comm, &requests[1]);
   if (error != MPI_SUCCESS) return error;
   error = nigh_mpi_Waitall(2, requests, statuses);
-  if (status != MPI_STATUS_IGNORE) *status = statuses[0];
+  if (status != MPI_STATUS_IGNORE) {
+    const int kept = status->MPI_ERROR;  // not for calls that complete one operation to write
+    *status = statuses[0];
+    status->MPI_ERROR = kept;
+    if (from.peer == MPI_PROC_NULL) {  // MPICH leaves the status of such a receive in MPI_Waitall as it was
+      make_empty(*status);
+      status->MPI_SOURCE = MPI_PROC_NULL;
+    }
+  }
   return error == MPI_ERR_IN_STATUS
              ? (statuses[0].MPI_ERROR != MPI_SUCCESS ? statuses[0].MPI_ERROR : statuses[1].MPI_ERROR)
              : error;

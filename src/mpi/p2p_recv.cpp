@@ -78,7 +78,7 @@ void discard_refused(MPI_Comm comm, const MPI_Status& status, int error) {
     return;
   const int from = state->space[static_cast<std::size_t>(status.MPI_SOURCE)];
   if (from < 0 || from == process().space->rank() || !refused_descriptor(status)) return;
-  deliver_posted();  // what came before it is no longer among the offers
+  deliver_posted(true);  // what came before it is no longer among the offers
   message::Offers& offers = *process().offers;
   if (message::Offer* offer = offers.oldest(from, state->context, status.MPI_TAG)) {
     char nothing = 0;
@@ -129,7 +129,7 @@ using namespace nigh::mpi;
 #define NIGH_RECV(name, start, Count)                                                                   \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
                       MPI_Status* status) {                                                             \
-    if (must_drive()) [[unlikely]]                                                                      \
+    if (must_drive() && source != MPI_PROC_NULL) [[unlikely]]                                           \
       return driven_recv(nigh_mpi_##start, buffer, count, type, source, tag, comm, status);             \
     MPI_Status own;                                                                                     \
     if (status == MPI_STATUS_IGNORE) status = &own;                                                     \

@@ -38,7 +38,7 @@ void note_message(MPI_Message message, MPI_Comm comm) {
   if (!state || status.MPI_SOURCE < 0 || status.MPI_SOURCE >= state->peers) return;
   const int from = state->space[static_cast<std::size_t>(status.MPI_SOURCE)];
   if (from < 0 || from == process().space->rank()) return;
-  deliver_posted();
+  deliver_posted(true);
   message::Offer* offer = process().offers->oldest(from, state->context, status.MPI_TAG);
   if (!offer) return;
   set_status_bytes(status, message::Offers::bytes_of(offer));

@@ -203,7 +203,9 @@ void abandon_receive(Record& record) {
 bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
            bool persistent) {
   TypeInfo* info = type_info(type);
-  if (!info || count <= 0 || info->size * static_cast<std::size_t>(count) < wire_bytes) return true;
+  if (!info || count <= 0) return true;
+  const std::size_t room = info->size * static_cast<std::size_t>(count);
+  if (room < wire_bytes) return true;
   Record* record = nullptr;
   {
     const TableLock lock;
@@ -268,14 +270,14 @@ bool look_at(Record& record) {
 
 }  // namespace
 
-bool deliver_posted() {
+bool deliver_posted(bool all) {
   const Driving mine(false);
   if (!mine.got()) return false;
   const TableLock lock(true);
   if (!lock.got()) return false;
-  g_table.each([](Record& record) {
+  g_table.each([all](Record& record) {
     if (record.carrier || !record.active || record.pinned || record.delivered) return;
-    if (!record.large && !record.abandoned) return;
+    if (!all && !record.large && !record.abandoned) return;
     if (!look_at(record)) return;
     real().Request_free(&record.handle);
     add(g_driven, -1);

@@ -123,8 +123,9 @@ void activate(Record& record);
 // The library has completed it with this status: brings the payload, corrects the status; returns its error,
 // raised already if it is ours. The record is gone, or inactive if persistent.
 int settle(Record& record, MPI_Status& status, int library_error);
-// Takes what has come for receives that nobody waits for just now. False: nothing to do.
-bool deliver_posted();
+// Takes what has come for receives that nobody waits for just now; `all`: also for those that have room for
+// no more than a descriptor, so that no offer is left that the library has matched. False: others are at it.
+bool deliver_posted(bool all = false);
 // The carrier's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless persistent.
 int conclude(Record& record, MPI_Request* request, MPI_Status& status);
 // Operation::advance, or attend, with the care that driven ones need.

@@ -78,14 +78,20 @@ NIGH_SHMEM_AMO_FLOATS(NIGH_SHMEM_X)
     return NIGH_ADD(__func__, d, v, at);                                                                    \
   }                                                                                                         \
   void shmem_##N##_atomic_fetch_add_nbi(T* f, T* d, T v, int at) { *f = NIGH_ADD(__func__, d, v, at); }     \
-  void shmem_##N##_atomic_inc(T* d, int at) { NIGH_ADD(__func__, d, static_cast<T>(1), at); }                            \
-  void shmem_ctx_##N##_atomic_inc(shmem_ctx_t, T* d, int at) { NIGH_ADD(__func__, d, static_cast<T>(1), at); }           \
-  T shmem_##N##_atomic_fetch_inc(T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); }                  \
-  T shmem_ctx_##N##_atomic_fetch_inc(shmem_ctx_t, T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); } \
-  void shmem_##N##_atomic_fetch_inc_nbi(T* f, T* d, int at) { *f = NIGH_ADD(__func__, d, static_cast<T>(1), at); }       \
+  void shmem_##N##_atomic_inc(T* d, int at) { NIGH_ADD(__func__, d, static_cast<T>(1), at); }               \
+  void shmem_ctx_##N##_atomic_inc(shmem_ctx_t, T* d, int at) {                                              \
+    NIGH_ADD(__func__, d, static_cast<T>(1), at);                                                           \
+  }                                                                                                         \
+  T shmem_##N##_atomic_fetch_inc(T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); }     \
+  T shmem_ctx_##N##_atomic_fetch_inc(shmem_ctx_t, T* d, int at) {                                           \
+    return NIGH_ADD(__func__, d, static_cast<T>(1), at);                                                    \
+  }                                                                                                         \
+  void shmem_##N##_atomic_fetch_inc_nbi(T* f, T* d, int at) {                                               \
+    *f = NIGH_ADD(__func__, d, static_cast<T>(1), at);                                                      \
+  }                                                                                                         \
   T shmem_##N##_cswap(T* d, T c, T v, int at) { return compare_swap(__func__, d, c, v, at); }               \
   T shmem_##N##_fadd(T* d, T v, int at) { return NIGH_ADD(__func__, d, v, at); }                            \
-  T shmem_##N##_finc(T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); }                              \
+  T shmem_##N##_finc(T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); }                 \
   void shmem_##N##_add(T* d, T v, int at) { NIGH_ADD(__func__, d, v, at); }                                 \
   void shmem_##N##_inc(T* d, int at) { NIGH_ADD(__func__, d, static_cast<T>(1), at); }
 NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)

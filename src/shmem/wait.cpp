@@ -110,15 +110,15 @@ uint64_t shmem_signal_wait_until(uint64_t* address, int cmp, uint64_t value) {
     return wait_some<T>(__func__, {v, n, status, cmp, nullptr, value}, indices);                             \
   }                                                                                                          \
   void shmem_##N##_wait_until_all_vector(T* v, size_t n, const int* status, int cmp, T* values) {            \
-    Set<T> set = {v, n, status, cmp, values, static_cast<T>(0)};                                                           \
+    Set<T> set = {v, n, status, cmp, values, static_cast<T>(0)};                                             \
     until(__func__, [&] { return set.all(); });                                                              \
   }                                                                                                          \
   size_t shmem_##N##_wait_until_any_vector(T* v, size_t n, const int* status, int cmp, T* values) {          \
-    return wait_any<T>(__func__, {v, n, status, cmp, values, static_cast<T>(0)});                                          \
+    return wait_any<T>(__func__, {v, n, status, cmp, values, static_cast<T>(0)});                            \
   }                                                                                                          \
   size_t shmem_##N##_wait_until_some_vector(T* v, size_t n, size_t* indices, const int* status, int cmp,     \
                                             T* values) {                                                     \
-    return wait_some<T>(__func__, {v, n, status, cmp, values, static_cast<T>(0)}, indices);                                \
+    return wait_some<T>(__func__, {v, n, status, cmp, values, static_cast<T>(0)}, indices);                  \
   }                                                                                                          \
   int shmem_##N##_test_all(T* v, size_t n, const int* status, int cmp, T value) {                            \
     return Set<T>{v, n, status, cmp, nullptr, value}.all();                                                  \
@@ -130,14 +130,14 @@ uint64_t shmem_signal_wait_until(uint64_t* address, int cmp, uint64_t value) {
     return Set<T>{v, n, status, cmp, nullptr, value}.some(indices);                                          \
   }                                                                                                          \
   int shmem_##N##_test_all_vector(T* v, size_t n, const int* status, int cmp, T* values) {                   \
-    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.all();                                                     \
+    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.all();                                       \
   }                                                                                                          \
   size_t shmem_##N##_test_any_vector(T* v, size_t n, const int* status, int cmp, T* values) {                \
-    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.any();                                                     \
+    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.any();                                       \
   }                                                                                                          \
   size_t shmem_##N##_test_some_vector(T* v, size_t n, size_t* indices, const int* status, int cmp,           \
                                       T* values) {                                                           \
-    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.some(indices);                                             \
+    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.some(indices);                               \
   }
 NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X

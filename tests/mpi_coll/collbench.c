@@ -3,8 +3,8 @@
  *
  * Time of collectives, the median over repetitions of the slowest rank's mean over a batch, in microseconds:
  *     collbench [fresh|cached] [batches] [function,function,...] [smallest] [largest]
- * fresh: operands are rewritten before each call and results read after it, and that time is part of the figure, as
- * it is of every real program's; cached: buffers are left alone, as most benchmarks do.
+ * fresh: operands are rewritten before each call and results read after it, and that time is part of the
+ * figure, as it is of every real program's; cached: buffers are left alone, as most benchmarks do.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -34,9 +34,15 @@ struct function {
 };
 static int n_of(size_t bytes) { return (int)(bytes / 8 ? bytes / 8 : 1); }
 static int barrier(size_t b) { return (void)b, MPI_Barrier(MPI_COMM_WORLD); }
-static int bcast(size_t b) { return MPI_Bcast(rank ? receive : send, n_of(b), MPI_DOUBLE, 0, MPI_COMM_WORLD); }
-static int reduce(size_t b) { return MPI_Reduce(send, receive, n_of(b), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD); }
-static int allreduce(size_t b) { return MPI_Allreduce(send, receive, n_of(b), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+static int bcast(size_t b) {
+  return MPI_Bcast(rank ? receive : send, n_of(b), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+static int reduce(size_t b) {
+  return MPI_Reduce(send, receive, n_of(b), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+static int allreduce(size_t b) {
+  return MPI_Allreduce(send, receive, n_of(b), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
 static int alltoall(size_t b) {
   return MPI_Alltoall(send, n_of(b), MPI_DOUBLE, receive, n_of(b), MPI_DOUBLE, MPI_COMM_WORLD);
 }
@@ -55,9 +61,9 @@ static int iallreduce(size_t b) {
   return MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 static const struct function functions[] = {
-    {"barrier", barrier, 0, 0},   {"bcast", bcast, 0, 0},         {"reduce", reduce, 0, 0},
+    {"barrier", barrier, 0, 0},     {"bcast", bcast, 0, 0},       {"reduce", reduce, 0, 0},
     {"allreduce", allreduce, 0, 0}, {"alltoall", alltoall, 1, 1}, {"allgather", allgather, 1, 0},
-    {"gather", gather, 1, 0},     {"scatter", scatter, 0, 1},     {"iallreduce", iallreduce, 0, 0}};
+    {"gather", gather, 1, 0},       {"scatter", scatter, 0, 1},   {"iallreduce", iallreduce, 0, 0}};
 
 static double batch(const struct function* f, size_t bytes, int calls) {
   const size_t out = bytes * (f->writes_all ? size : 1), in = bytes * (f->reads_all ? size : 1);
@@ -74,7 +80,9 @@ static double batch(const struct function* f, size_t bytes, int calls) {
   return slowest * 1e6;
 }
 
-static int ascending(const void* a, const void* b) { return *(double*)a < *(double*)b ? -1 : *(double*)a > *(double*)b; }
+static int ascending(const void* a, const void* b) {
+  return *(double*)a < *(double*)b ? -1 : *(double*)a > *(double*)b;
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -83,7 +91,8 @@ int main(int argc, char** argv) {
   fresh = argc < 2 || strcmp(argv[1], "cached");
   const int batches = argc > 2 ? atoi(argv[2]) : 9;
   const char* wanted = argc > 3 ? argv[3] : "all";
-  const size_t smallest = argc > 4 ? (size_t)atol(argv[4]) : 8, largest = argc > 5 ? (size_t)atol(argv[5]) : 4 << 20;
+  const size_t smallest = argc > 4 ? (size_t)atol(argv[4]) : 8,
+               largest = argc > 5 ? (size_t)atol(argv[5]) : 4 << 20;
   const size_t room = largest * (size_t)size + 64;
   if (posix_memalign((void**)&send, 4096, room) || posix_memalign((void**)&receive, 4096, room)) return 2;
   memset(send, 0, room), memset(receive, 0, room);

@@ -1,10 +1,10 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of this suite share: they write one line for every result, a label and a hash of all bytes
- * that a call may or may not have written, to a file of their rank. The suite runs each program with the plain
- * library and with ours and compares the files: the library itself is the oracle. Values are small integers, so
- * that sums and products of floats are exact in any order.
+ * What the programs of this suite share: they write one line for every result, a label and a hash of all
+ * bytes that a call may or may not have written, to a file of their rank. The suite runs each program with
+ * the plain library and with ours and compares the files: the library itself is the oracle. Values are small
+ * integers, so that sums and products of floats are exact in any order.
  */
 #ifndef NIGH_TESTS_MPI_COLL_COMMON_H
 #define NIGH_TESTS_MPI_COLL_COMMON_H
@@ -79,7 +79,9 @@ struct buffers {
 static inline struct buffers get_buffers(int place, size_t bytes, char (*stack)[SMALL_BUFFER]) {
   struct buffers b = {.place = bytes > SMALL_BUFFER ? ON_HEAP : place, .bytes = bytes};
   for (int i = 0; i < 4; ++i) {
-    b.of[i] = b.place == ON_STACK ? stack[i] : b.place == STATIC_DATA ? static_buffers[i] : malloc(bytes + 64);
+    b.of[i] = b.place == ON_STACK      ? stack[i]
+              : b.place == STATIC_DATA ? static_buffers[i]
+                                       : malloc(bytes + 64);
     if (!b.of[i]) MPI_Abort(MPI_COMM_WORLD, 3);
   }
   return b;

@@ -1,9 +1,10 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Bcast, Gather(v), Scatter(v), Allgather(v), Alltoall(v): sizes from nothing to large, in place or not, stack, heap
- * and static buffers, several communicators. The same bytes lie differently on each rank: some send them in one
- * piece, some as vectors, indexed or as structs with swapped members, at negative displacements or from MPI_BOTTOM.
+ * Bcast, Gather(v), Scatter(v), Allgather(v), Alltoall(v): sizes from nothing to large, in place or not,
+ * stack, heap and static buffers, several communicators. The same bytes lie differently on each rank: some
+ * send them in one piece, some as vectors, indexed or as structs with swapped members, at negative
+ * displacements or from MPI_BOTTOM.
  */
 #include "common.h"
 
@@ -41,14 +42,15 @@ static char* heap_buffers[2];
 
 struct side {
   int kind;
-  size_t bytes;  /* of the whole buffer */
+  size_t bytes; /* of the whole buffer */
   char* memory;
-  void* buffer;  /* for MPI */
+  void* buffer; /* for MPI */
   MPI_Datatype type;
 };
 
 /* Room for `pairs_total` pairs in one of the forms; the absolute one has only one home. */
-static struct side make_side(int which, int kind, int place, size_t pairs_total, char (*stack)[SMALL_BUFFER]) {
+static struct side make_side(int which, int kind, int place, size_t pairs_total,
+                             char (*stack)[SMALL_BUFFER]) {
   struct side s = {.kind = kind};
   s.bytes = pairs_total * pair_extent[kind] + 64;
   if (s.bytes > ROOM) MPI_Abort(MPI_COMM_WORLD, 4);
@@ -78,8 +80,8 @@ static void one_count(const struct setting* t, char (*stack)[SMALL_BUFFER]) {
   struct side out = make_side(0, send_kind, t->place, (size_t)n * p, stack);
   struct side in = make_side(1, receive_kind, (t->place + 1) % PLACES, (size_t)n * p, stack);
   const int at_root = t->rank == t->root;
-#define RESET()                                                    \
-  (fill(out.memory, out.bytes, (uint64_t)t->rank * 77 + t->salt),  \
+#define RESET()                                                   \
+  (fill(out.memory, out.bytes, (uint64_t)t->rank * 77 + t->salt), \
    fill(in.memory, in.bytes, (uint64_t)t->rank * 99 + t->salt))
   RESET();
   MPI_Bcast(in.buffer, n, in.type, t->root, t->comm);
@@ -87,10 +89,12 @@ static void one_count(const struct setting* t, char (*stack)[SMALL_BUFFER]) {
   for (int in_place = 0; in_place < 2; ++in_place) {
     const void* send = in_place ? MPI_IN_PLACE : out.buffer;
     RESET();
-    MPI_Gather(in_place && at_root ? MPI_IN_PLACE : out.buffer, n, out.type, in.buffer, n, in.type, t->root, t->comm);
+    MPI_Gather(in_place && at_root ? MPI_IN_PLACE : out.buffer, n, out.type, in.buffer, n, in.type, t->root,
+               t->comm);
     show(t, "gather", &in, in_place);
     RESET();
-    MPI_Scatter(out.buffer, n, out.type, in_place && at_root ? MPI_IN_PLACE : in.buffer, n, in.type, t->root, t->comm);
+    MPI_Scatter(out.buffer, n, out.type, in_place && at_root ? MPI_IN_PLACE : in.buffer, n, in.type, t->root,
+                t->comm);
     show(t, "scatter", &in, in_place);
     RESET();
     MPI_Allgather(send, n, out.type, in.buffer, n, in.type, t->comm);
@@ -120,19 +124,20 @@ static void one_vector(const struct setting* t, char (*stack)[SMALL_BUFFER]) {
   for (int in_place = 0; in_place < 2; ++in_place) {
     const void* send = in_place ? MPI_IN_PLACE : out.buffer;
     RESET();
-    MPI_Gatherv(in_place && at_root ? MPI_IN_PLACE : out.buffer, each[t->rank], out.type, in.buffer, each, each_at,
-                in.type, t->root, t->comm);
+    MPI_Gatherv(in_place && at_root ? MPI_IN_PLACE : out.buffer, each[t->rank], out.type, in.buffer, each,
+                each_at, in.type, t->root, t->comm);
     show(t, "gatherv", &in, in_place);
     RESET();
-    MPI_Scatterv(out.buffer, each, each_at, out.type, in_place && at_root ? MPI_IN_PLACE : in.buffer, each[t->rank],
-                 in.type, t->root, t->comm);
+    MPI_Scatterv(out.buffer, each, each_at, out.type, in_place && at_root ? MPI_IN_PLACE : in.buffer,
+                 each[t->rank], in.type, t->root, t->comm);
     show(t, "scatterv", &in, in_place);
     RESET();
     MPI_Allgatherv(send, each[t->rank], out.type, in.buffer, each, each_at, in.type, t->comm);
     show(t, "allgatherv", &in, in_place);
     RESET();
     /* In place, what two ranks exchange has one length. */
-    for (int i = 0; i < p && in_place; ++i) theirs[i] = (i + t->rank + t->salt) % 4 == 0 ? 0 : n / (1 + (t->rank + i) % 4);
+    for (int i = 0; i < p && in_place; ++i)
+      theirs[i] = (i + t->rank + t->salt) % 4 == 0 ? 0 : n / (1 + (t->rank + i) % 4);
     MPI_Alltoallv(send, mine, send_at, out.type, in.buffer, theirs, receive_at, in.type, t->comm);
     show(t, "alltoallv", &in, in_place);
   }

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Rounds of up to 40 operations under way at once: all non-blocking collectives over several communicators, blocking
- * ones and point-to-point between them, completed in an order of each rank's own by every kind of wait and test. All
- * ranks start the same operations in the same order, as MPI asks; nothing else is in step.
+ * Rounds of up to 40 operations under way at once: all non-blocking collectives over several communicators,
+ * blocking ones and point-to-point between them, completed in an order of each rank's own by every kind of
+ * wait and test. All ranks start the same operations in the same order, as MPI asks; nothing else is in step.
  */
 #include "common.h"
 
@@ -42,8 +42,8 @@ static void start_reduction(struct operation* o, int kind, int c, int n, int roo
   switch (kind) {
     case 0: MPI_Iallreduce(send, o->receive, n, MPI_INT, op, comm, &o->request); break;
     case 1:
-      MPI_Ireduce(in_place && ranks[c] != 0 ? o->send : send, o->receive, n, MPI_INT, op, in_place ? 0 : root, comm,
-                  &o->request);
+      MPI_Ireduce(in_place && ranks[c] != 0 ? o->send : send, o->receive, n, MPI_INT, op, in_place ? 0 : root,
+                  comm, &o->request);
       break;
     case 2: MPI_Iscan(send, o->receive, n, MPI_INT, op, comm, &o->request); break;
     case 3:
@@ -68,17 +68,21 @@ static void start_move(struct operation* o, int kind, int c, int n, int root) {
     case 9: MPI_Iallgather(o->send, n, MPI_INT, o->receive, n, MPI_INT, comm, &o->request); break;
     case 10: MPI_Ialltoall(o->send, n, MPI_INT, o->receive, n, MPI_INT, comm, &o->request); break;
     case 11:
-      MPI_Igatherv(o->send, o->counts[me], MPI_INT, o->receive, o->counts, o->places, MPI_INT, root, comm, &o->request);
+      MPI_Igatherv(o->send, o->counts[me], MPI_INT, o->receive, o->counts, o->places, MPI_INT, root, comm,
+                   &o->request);
       break;
     case 12:
-      MPI_Iscatterv(o->send, o->counts, o->places, MPI_INT, o->receive, o->counts[me], MPI_INT, root, comm, &o->request);
+      MPI_Iscatterv(o->send, o->counts, o->places, MPI_INT, o->receive, o->counts[me], MPI_INT, root, comm,
+                    &o->request);
       break;
     case 13:
-      MPI_Iallgatherv(o->send, o->counts[me], MPI_INT, o->receive, o->counts, o->places, MPI_INT, comm, &o->request);
+      MPI_Iallgatherv(o->send, o->counts[me], MPI_INT, o->receive, o->counts, o->places, MPI_INT, comm,
+                      &o->request);
       break;
     case 14:
       for (int i = 0; i < p; ++i) o->counts[i] = n / (1 + (i + me) % 3);
-      MPI_Ialltoallv(o->send, o->counts, o->places, MPI_INT, o->receive, o->counts, o->places, MPI_INT, comm, &o->request);
+      MPI_Ialltoallv(o->send, o->counts, o->places, MPI_INT, o->receive, o->counts, o->places, MPI_INT, comm,
+                     &o->request);
       break;
     case 15: MPI_Ibarrier(comm, &o->request); break;
     case 16: MPI_Irecv(o->receive, n, MPI_INT, (me + p - 1) % p, n % 5, comm, &o->request); break;
@@ -91,7 +95,10 @@ static void blocking(int c, uint64_t pick, int round) {
   switch (pick % 4) {
     case 0: MPI_Barrier(comms[c]); return;
     case 1: MPI_Allreduce(value, sum, 3, MPI_INT, MPI_SUM, comms[c]); break;
-    case 2: MPI_Bcast(value, 3, MPI_INT, (int)(pick % (unsigned)sizes[c]), comms[c]), memcpy(sum, value, sizeof sum); break;
+    case 2:
+      MPI_Bcast(value, 3, MPI_INT, (int)(pick % (unsigned)sizes[c]), comms[c]),
+          memcpy(sum, value, sizeof sum);
+      break;
     default:
       MPI_Sendrecv(value, 3, MPI_INT, (ranks[c] + 1) % sizes[c], 99, sum, 3, MPI_INT,
                    (ranks[c] + sizes[c] - 1) % sizes[c], 99, comms[c], MPI_STATUS_IGNORE);
@@ -134,22 +141,26 @@ static void one_round(int round, uint64_t* common, uint64_t* mine) {
     const int c = (int)(next_random(common) % COMMS), pick = (int)(next_random(common) % 18);
     const uint64_t size = next_random(common);
     const int n = (int)(size % 3 == 0 ? size % 40 : size % 3 == 1 ? size % 2000 : size % 9000);
-    const int root = (int)(next_random(common) % (unsigned)sizes[c]), user = (int)(next_random(common) % 4 == 0);
+    const int root = (int)(next_random(common) % (unsigned)sizes[c]),
+              user = (int)(next_random(common) % 4 == 0);
     o->bytes = (size_t)(n + sizes[c]) * (unsigned)sizes[c] * 4 + 16;
     o->send = malloc(o->bytes), o->receive = malloc(o->bytes);
     o->counts = calloc(64, 4), o->places = calloc(64, 4);
     o->kind = pick, o->done = 0;
     ints(o->send, o->bytes, (uint64_t)(round * 100 + i * 3 + ranks[c]));
     memset(o->receive, 0x33, o->bytes);
-    if (pick < 6) start_reduction(o, pick, c, n, root, user ? composition : MPI_SUM);
+    if (pick < 6)
+      start_reduction(o, pick, c, n, root, user ? composition : MPI_SUM);
     else if (pick == 16 || pick == 17) { /* both halves of a ring, one after the other */
       start_move(o, 16 + (i + 1 == count), c, n, root);
       if (i + 1 == count) { /* no room for the other half */
-        MPI_Recv(o->receive, n, MPI_INT, (ranks[c] + sizes[c] - 1) % sizes[c], n % 5, comms[c], MPI_STATUS_IGNORE);
+        MPI_Recv(o->receive, n, MPI_INT, (ranks[c] + sizes[c] - 1) % sizes[c], n % 5, comms[c],
+                 MPI_STATUS_IGNORE);
       } else {
         MPI_Send(o->send, n, MPI_INT, (ranks[c] + 1) % sizes[c], n % 5, comms[c]);
       }
-    } else start_move(o, pick, c, n, root);
+    } else
+      start_move(o, pick, c, n, root);
     if (pick == 11 || pick == 12 || pick == 13) o->counts[0] = o->places[0] = -1; /* they were copied */
     if (next_random(common) % 8 == 0) {
       const uint64_t what = next_random(common);

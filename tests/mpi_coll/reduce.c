@@ -1,8 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * All reductions x all types and operations that MPI defines x sizes x in place or not x where the buffers lie
- * x communicators (world, reversed, split, one rank, dup), with users' operations that commute and that do not.
+ * All reductions x all types and operations that MPI defines x sizes x in place or not x where the buffers
+ * lie x communicators (world, reversed, split, one rank, dup), with users' operations that commute and that
+ * do not.
  */
 #include <complex.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@ struct type {
   const char* name;
   MPI_Datatype type;
   size_t size;
-  char kind; /* i signed, u unsigned, f float, d double, g long double, c/z/x complex, b bool, o byte, p pair */
+  char kind; /* i signed, u unsigned, f float, d double, g long double, c/z/x complex, b bool, o byte, p pair
+              */
   char group;
 };
 static int tame; /* leave out what MPICH itself can't */
@@ -47,8 +49,8 @@ struct pair_long_double {
   int index;
 };
 
-/* Groups as in the standard: I integer of C, N of Fortran, F floating, L logical, C complex, B byte, M multi-language,
- * P pairs. */
+/* Groups as in the standard: I integer of C, N of Fortran, F floating, L logical, C complex, B byte, M
+ * multi-language, P pairs. */
 static void add_types(void) {
   ADD(MPI_SIGNED_CHAR, signed char, 'i', 'I');
   ADD(MPI_SHORT, short, 'i', 'I');
@@ -92,25 +94,26 @@ static const struct {
   const char* name;
   MPI_Op op;
   const char* groups;
-} ops[] = {{"max", MPI_MAX, "INFM"},  {"min", MPI_MIN, "INFM"},   {"sum", MPI_SUM, "INFCM"}, {"prod", MPI_PROD, "INFCM"},
-           {"land", MPI_LAND, "IL"},  {"lor", MPI_LOR, "IL"},     {"lxor", MPI_LXOR, "IL"},  {"band", MPI_BAND, "INBM"},
-           {"bor", MPI_BOR, "INBM"},  {"bxor", MPI_BXOR, "INBM"}, {"maxloc", MPI_MAXLOC, "P"}, {"minloc", MPI_MINLOC, "P"}};
+} ops[] = {{"max", MPI_MAX, "INFM"},    {"min", MPI_MIN, "INFM"},    {"sum", MPI_SUM, "INFCM"},
+           {"prod", MPI_PROD, "INFCM"}, {"land", MPI_LAND, "IL"},    {"lor", MPI_LOR, "IL"},
+           {"lxor", MPI_LXOR, "IL"},    {"band", MPI_BAND, "INBM"},  {"bor", MPI_BOR, "INBM"},
+           {"bxor", MPI_BXOR, "INBM"},  {"maxloc", MPI_MAXLOC, "P"}, {"minloc", MPI_MINLOC, "P"}};
 enum { OPS = sizeof ops / sizeof ops[0] };
 
 static void put(const struct type* t, char* at, int value, int index) {
   memset(at, 0, t->size);
-#define PUT_PAIR(handle, pair)                                                  \
-  if (t->type == handle) {                                                      \
-    const struct pair p = {value, index};                                       \
-    memcpy(at, &p.value, sizeof p.value);                                       \
-    memcpy(at + offsetof(struct pair, index), &p.index, sizeof p.index);        \
-    return;                                                                     \
+#define PUT_PAIR(handle, pair)                                           \
+  if (t->type == handle) {                                               \
+    const struct pair p = {value, index};                                \
+    memcpy(at, &p.value, sizeof p.value);                                \
+    memcpy(at + offsetof(struct pair, index), &p.index, sizeof p.index); \
+    return;                                                              \
   }
-#define PUT_AS(c_type)          \
-  {                             \
-    const c_type v = value;     \
-    memcpy(at, &v, sizeof v);   \
-    return;                     \
+#define PUT_AS(c_type)        \
+  {                           \
+    const c_type v = value;   \
+    memcpy(at, &v, sizeof v); \
+    return;                   \
   }
   if (t->kind == 'p') {
     PUT_PAIR(MPI_FLOAT_INT, pair_float)
@@ -118,9 +121,12 @@ static void put(const struct type* t, char* at, int value, int index) {
     PUT_PAIR(MPI_LONG_INT, pair_long)
     PUT_PAIR(MPI_SHORT_INT, pair_short)
     PUT_PAIR(MPI_LONG_DOUBLE_INT, pair_long_double)
-    if (t->type == MPI_2REAL) memcpy(at, (float[]){value, index}, sizeof(float[2]));
-    else if (t->type == MPI_2DOUBLE_PRECISION) memcpy(at, (double[]){value, index}, sizeof(double[2]));
-    else memcpy(at, (int[]){value, index}, sizeof(int[2]));
+    if (t->type == MPI_2REAL)
+      memcpy(at, (float[]){value, index}, sizeof(float[2]));
+    else if (t->type == MPI_2DOUBLE_PRECISION)
+      memcpy(at, (double[]){value, index}, sizeof(double[2]));
+    else
+      memcpy(at, (int[]){value, index}, sizeof(int[2]));
     return;
   }
   if (t->kind == 'b') value &= 1;
@@ -167,8 +173,8 @@ struct run {
 
 static void result(const struct run* r, const char* what, char* at, int count) {
   clean(r->type, at, count);
-  record(at, (size_t)count * r->type->size, "%s %s %s %s n=%d in_place=%d at=%d", r->comm_name, what, r->type->name,
-         r->op_name, r->count, r->in_place, r->b->place);
+  record(at, (size_t)count * r->type->size, "%s %s %s %s n=%d in_place=%d at=%d", r->comm_name, what,
+         r->type->name, r->op_name, r->count, r->in_place, r->b->place);
 }
 
 /* Operands into `send`, or into `receive` for in place; returns what to give as the send buffer. */

@@ -1,8 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * situations FOLDER owed|blocked|making|comms|threads|errors: what can go wrong between collectives and the rest of
- * MPI. A hang is a failure (the suite has a time limit); results are checked here or recorded for comparison.
+ * situations FOLDER owed|blocked|making|comms|threads|errors: what can go wrong between collectives and the
+ * rest of MPI. A hang is a failure (the suite has a time limit); results are checked here or recorded for
+ * comparison.
  */
 #include <pthread.h>
 
@@ -41,7 +42,7 @@ static void mix_up(void* in, void* inout, int* n, MPI_Datatype* type) {
 
 /* A rank that waits for a message owes its peers its part of a collective: `how` says where it waits. */
 static void behind(int how) {
-  int* mine = malloc(LARGE * sizeof(int)), *sum = malloc(LARGE * sizeof(int));
+  int *mine = malloc(LARGE * sizeof(int)), *sum = malloc(LARGE * sizeof(int));
   MPI_Op op;
   MPI_Op_create(mix_up, 1, &op);
   for (int round = 0; round < 6; ++round) {
@@ -54,7 +55,8 @@ static void behind(int how) {
     if (world_rank != 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (how == 0) { /* in a receive */
       if (world_rank == 0)
-        for (int i = 1; i < world_size; ++i) MPI_Recv(&token, 1, MPI_INT, i, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 1; i < world_size; ++i)
+          MPI_Recv(&token, 1, MPI_INT, i, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       else
         MPI_Send(&token, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
     } else if (how == 1) { /* in a function that makes a communicator */

@@ -1,11 +1,12 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ping-pong of two ranks, one line a size: bytes, then nanoseconds one way with buffers that are rewritten before each
-// send and read after (one word a cache line), then with buffers that nobody touches, then with MPI_Irecv, MPI_Isend
-// and MPI_Wait; the median of batches, of the slower rank. The first line says how long a cache line takes from one
-// rank to the other: on virtual machines the two CPUs may be near or far, and runs of different kinds must not be
-// compared. pingpong.py runs this with and without the interposer in turn.
+// Ping-pong of two ranks, one line a size: bytes, then nanoseconds one way with buffers that are rewritten
+// before each send and read after (one word a cache line), then with buffers that nobody touches, then with
+// MPI_Irecv, MPI_Isend and MPI_Wait; the median of batches, of the slower rank. The first line says how long
+// a cache line takes from one rank to the other: on virtual machines the two CPUs may be near or far, and
+// runs of different kinds must not be compared. pingpong.py runs this with and without the interposer in
+// turn.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +98,7 @@ static double line_ns(void) {
     const double start = MPI_Wtime();
     for (long i = round * 100 + 1; i <= round * 100 + 100; ++i) {
       if (rank == 0) __atomic_store_n(&line[0], i, __ATOMIC_RELEASE);
-      while (__atomic_load_n(&line[rank == 0 ? 64 : 0], __ATOMIC_ACQUIRE) != i)
-        ;
+      while (__atomic_load_n(&line[rank == 0 ? 64 : 0], __ATOMIC_ACQUIRE) != i);
       if (rank == 1) __atomic_store_n(&line[64], i, __ATOMIC_RELEASE);
     }
     const double ns = (MPI_Wtime() - start) / 200 * 1e9;
@@ -110,7 +110,7 @@ static double line_ns(void) {
 }
 
 int main(int argc, char** argv) {
-  static const int sizes[] = {0,    8,    64,    240,   512,    1024,   2048,    3072,
+  static const int sizes[] = {0,    8,    64,    240,   512,    1024,    2048,   3072,
                               4096, 8192, 16384, 65536, 262144, 1048576, 4194304};
   MPI_Init(&argc, &argv);
   const double scale = argc > 1 ? atof(argv[1]) : 1;

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <time.h>
 
-const int sizes[] = {0,    1,    8,     192,   239,   WIRE,  241,    256,    1024,    3999,    4000,
+const int sizes[] = {0,    1,    8,    192,   239,   WIRE,  241,    256,    1024,    3999,   4000,
                      4096, 8191, 8192, 16384, 65536, 65537, 262144, 300001, 1048576, 4194304};
 const int size_count = sizeof sizes / sizeof *sizes;
 int rank, ranks, failures, strict;
@@ -75,8 +75,8 @@ static int wanted(const char* name, int argc, char** argv) {
   return 0;
 }
 
-// The last thing that this program does: a send whose handle is freed and that is received when its sender is already
-// in MPI_Finalize.
+// The last thing that this program does: a send whose handle is freed and that is received when its sender is
+// already in MPI_Finalize.
 static void leave_one_behind(void) {
   const size_t bytes = 100000;
   char* data = heap(bytes);

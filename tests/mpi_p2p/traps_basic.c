@@ -241,6 +241,7 @@ void data_like_descriptors(void) {
     MPI_Recv(seen, WIRE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(memcmp(data, seen, WIRE) == 0);
   }
-  MPI_Sendrecv(data, WIRE, MPI_BYTE, rank, 0, seen, WIRE, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(data, WIRE, MPI_BYTE, rank, 0, seen, WIRE, MPI_BYTE, rank, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   CHECK(memcmp(data, seen, WIRE) == 0);
 }

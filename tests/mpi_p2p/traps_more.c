@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Exchanges in one call, buffered sends, communicators of all sorts, collectives under way, and what MPI 4 added.
+// Exchanges in one call, buffered sends, communicators of all sorts, collectives under way, and what MPI 4
+// added.
 #include "traps.h"
 
 void sendrecv_ring(void) {
@@ -196,7 +197,8 @@ void collective_underneath(void) {
     if (rank == 0) {  // waits for the collective first, and only then sends what the others wait for
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       fill(data, (size_t)n, (unsigned)round);
-      for (int r = 1; r < ranks; ++r) MPI_Send(data, round % 2 == 0 ? n : 100, MPI_BYTE, r, 0, MPI_COMM_WORLD);
+      for (int r = 1; r < ranks; ++r)
+        MPI_Send(data, round % 2 == 0 ? n : 100, MPI_BYTE, r, 0, MPI_COMM_WORLD);
     } else {
       MPI_Status status;
       if (round % 3 == 1) MPI_Probe(0, 0, MPI_COMM_WORLD, &status);

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What probes tell of messages that are descriptors to the library, and what happens when receive buffers are too
-// small for them.
+// What probes tell of messages that are descriptors to the library, and what happens when receive buffers are
+// too small for them.
 #include "traps.h"
 
 // Each size is probed, then received into a buffer of just that size.
@@ -35,7 +35,8 @@ void probe_counts(void) {
   }
 }
 
-// A posted receive has taken the first of three messages, but nobody has waited for it: the probe sees the second.
+// A posted receive has taken the first of three messages, but nobody has waited for it: the probe sees the
+// second.
 void probe_behind_posted(void) {
   const int lengths[] = {100000, 60000, WIRE};
   char* data = heap(100000);
@@ -211,7 +212,8 @@ void truncation_in_waitall(void) {
     const int error = MPI_Waitall(3, requests, statuses);
     CHECK(class_of(error) == MPI_ERR_IN_STATUS && class_of(statuses[1].MPI_ERROR) == MPI_ERR_TRUNCATE);
     for (int i = 0; i < 3; i += 2) {
-      if (class_of(statuses[i].MPI_ERROR) == MPI_ERR_PENDING) CHECK(MPI_Wait(&requests[i], &statuses[i]) == MPI_SUCCESS);
+      if (class_of(statuses[i].MPI_ERROR) == MPI_ERR_PENDING)
+        CHECK(MPI_Wait(&requests[i], &statuses[i]) == MPI_SUCCESS);
       CHECK(filled(data[i], (size_t)n, (unsigned)i) && count_of(&statuses[i]) == n);
     }
   }

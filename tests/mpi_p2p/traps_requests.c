@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What can be done with requests: starting them again, cancelling and freeing them, waiting and testing in all ways.
+// What can be done with requests: starting them again, cancelling and freeing them, waiting and testing in
+// all ways.
 #include "traps.h"
 
 // Started many times, the buffer changed in between; a buffer on the stack; synchronous and ready ones.
@@ -47,7 +48,8 @@ void persistent(void) {
       MPI_Wait(&from[0], MPI_STATUS_IGNORE);
       CHECK(filled(in, (size_t)n, (unsigned)(10 * 11)));
     }
-    MPI_Sendrecv(&token, 1, MPI_INT, !rank, 5, &token, 1, MPI_INT, !rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&token, 1, MPI_INT, !rank, 5, &token, 1, MPI_INT, !rank, 5, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     free(mine);
     free(in);
   }
@@ -87,7 +89,8 @@ void persistent_mixed(void) {
       int flag = 0;
       while (!flag) MPI_Testall(2 * each, requests, &flag, MPI_STATUSES_IGNORE);
     }
-    for (int i = 0; i < each; ++i) CHECK(filled(in[i], (size_t)lengths[i], (unsigned)(100 * round + 10 * source + i)));
+    for (int i = 0; i < each; ++i)
+      CHECK(filled(in[i], (size_t)lengths[i], (unsigned)(100 * round + 10 * source + i)));
   }
   for (int i = 0; i < 2 * each; ++i) MPI_Request_free(&requests[i]);
   for (int i = 0; i < each; ++i) {
@@ -133,8 +136,9 @@ void cancel_receive(void) {
   free(b);
 }
 
-// Either it was cancelled, then nothing comes, or it was not, then it comes. No longer than what every library sends
-// without waiting for the receiver, since it is not said whether a cancelled send may wait for one.
+// Either it was cancelled, then nothing comes, or it was not, then it comes. No longer than what every
+// library sends without waiting for the receiver, since it is not said whether a cancelled send may wait for
+// one.
 void cancel_send(void) {
   const int lengths[] = {WIRE, 1000, 4000};
   char *a = heap(4000), *b = heap(4000);
@@ -327,9 +331,11 @@ void empty_sets(void) {
   MPI_Irecv(in, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[1]);
   MPI_Isend(out, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[2]);
   MPI_Waitall(4, requests, statuses);
-  CHECK(statuses[0].MPI_SOURCE == MPI_ANY_SOURCE && statuses[0].MPI_TAG == MPI_ANY_TAG && count_of(&statuses[0]) == 0);
+  CHECK(statuses[0].MPI_SOURCE == MPI_ANY_SOURCE && statuses[0].MPI_TAG == MPI_ANY_TAG &&
+        count_of(&statuses[0]) == 0);
   CHECK(statuses[3].MPI_SOURCE == MPI_ANY_SOURCE && count_of(&statuses[1]) == n);
-  CHECK(requests[1] == MPI_REQUEST_NULL && requests[2] == MPI_REQUEST_NULL && requests[3] != MPI_REQUEST_NULL);
+  CHECK(requests[1] == MPI_REQUEST_NULL && requests[2] == MPI_REQUEST_NULL &&
+        requests[3] != MPI_REQUEST_NULL);
   MPI_Request_free(&requests[3]);
   MPI_Isend(out, n, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[0]);
   MPI_Irecv(in, n, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[1]);
@@ -360,8 +366,8 @@ void many_outstanding(void) {
   free(data);
 }
 
-// A sender that only tests, a receiver that comes late: with a rendezvous the library's test may stay false until
-// then, but once the receiver has come it must end; and its buffer must not be needed any more.
+// A sender that only tests, a receiver that comes late: with a rendezvous the library's test may stay false
+// until then, but once the receiver has come it must end; and its buffer must not be needed any more.
 void starving_test(void) {
   const int n = 150000;
   char* data = heap((size_t)n);

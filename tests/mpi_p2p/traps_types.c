@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Derived datatypes: every constructor on either side, with another one on the other side, so that sender and receiver
-// never agree where the bytes lie. What was received is packed by the library and compared with what was sent, and
-// what lies between the blocks must not have been touched.
+// Derived datatypes: every constructor on either side, with another one on the other side, so that sender and
+// receiver never agree where the bytes lie. What was received is packed by the library and compared with what
+// was sent, and what lies between the blocks must not have been touched.
 #include "traps.h"
 
 // Types over MPI_INT of `total` ints each, whatever their shape.
@@ -104,8 +104,8 @@ static int filled_type(const char* at, int count, MPI_Datatype type, int bytes, 
 }
 
 // That memory is as if the library had unpacked into fresh memory: nothing between the blocks was written.
-static int gaps_untouched(const char* memory, size_t bytes, const char* at, int count, MPI_Datatype type, int size,
-                          unsigned seed) {
+static int gaps_untouched(const char* memory, size_t bytes, const char* at, int count, MPI_Datatype type,
+                          int size, unsigned seed) {
   char* fresh = heap(bytes);
   fill_type(fresh + (at - memory), count, type, size, seed);
   const int same = memcmp(fresh, memory, bytes) == 0;
@@ -113,7 +113,8 @@ static int gaps_untouched(const char* memory, size_t bytes, const char* at, int 
   return same;
 }
 
-static void exchange(MPI_Datatype from, int from_count, MPI_Datatype to, int to_count, unsigned seed, int nonblocking) {
+static void exchange(MPI_Datatype from, int from_count, MPI_Datatype to, int to_count, unsigned seed,
+                     int nonblocking) {
   int bytes = 0, count = 0;
   char *memory, *at;
   size_t room;
@@ -163,7 +164,7 @@ void types_both_sides(void) {
 // Predefined types with holes, and just wire_bytes of them where that is possible.
 void types_pairs(void) {
   if (rank > 1) return;
-  const MPI_Datatype pairs[] = {MPI_DOUBLE_INT, MPI_LONG_INT,        MPI_SHORT_INT, MPI_FLOAT_INT,
+  const MPI_Datatype pairs[] = {MPI_DOUBLE_INT, MPI_LONG_INT,        MPI_SHORT_INT,       MPI_FLOAT_INT,
                                 MPI_2INT,       MPI_LONG_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
   for (int i = 0; i < 7; ++i) {
     int size = 0;
@@ -227,7 +228,8 @@ void types_absolute(void) {
   MPI_Type_free(&type);
 }
 
-// Less comes than was asked for, down to parts of an element, into records whose parts a descriptor's end cuts.
+// Less comes than was asked for, down to parts of an element, into records whose parts a descriptor's end
+// cuts.
 void types_partial(void) {
   if (rank > 1) return;
   MPI_Datatype record;

@@ -304,8 +304,8 @@ NIGH_SHMEM_X(32)
 NIGH_SHMEM_X(64)
 #undef NIGH_SHMEM_X
 
-    /* --- order and locks --- */
-    void shmem_fence(void);
+/* --- order and locks --- */
+void shmem_fence(void);
 void shmem_ctx_fence(shmem_ctx_t ctx);
 void shmem_quiet(void);
 void shmem_ctx_quiet(shmem_ctx_t ctx);
