@@ -77,7 +77,7 @@ def main() -> None:
     elif CASE == "nonblocking":
         with_and_without("nonblocking", (2, 4), ["20"], ["ours"])
     elif CASE == "levels":  # two pretended nodes
-        with_and_without("reduce", (4,), NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
+        with_and_without("reduce", (4,), ["levels"], NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
         with_and_without("move", (4,), NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
     else:
         with_and_without(CASE, (2, 5) if CASE == "move" else (3,))
