@@ -76,6 +76,7 @@ def main() -> None:
         situations()
     elif CASE == "nonblocking":
         with_and_without("nonblocking", (2, 4), ["20"], ["ours"])
+        with_and_without("nonblocking", (2,), ["20"], ["ours"], NIGH_MPI_P2P="off")  # their requests stay ours
     elif CASE == "levels":  # two pretended nodes
         with_and_without("reduce", (4,), ["levels"], NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
         with_and_without("move", (4,), NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
