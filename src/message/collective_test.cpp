@@ -18,7 +18,8 @@
 namespace {
 thread_local std::size_t news = 0;
 }
-// Counts what this thread allocates; the rest is as ever.
+// Counts what this thread allocates; the rest is as ever. A sanitizer has its own.
+#ifndef NIGH_SANITIZED
 void* operator new(std::size_t bytes) {
   ++news;
   if (void* data = std::malloc(bytes)) return data;
@@ -26,6 +27,7 @@ void* operator new(std::size_t bytes) {
 }
 void operator delete(void* data) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+#endif
 
 namespace nigh::message::testing {
 namespace {

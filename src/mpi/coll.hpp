@@ -81,6 +81,7 @@ class Temporary {
 };
 
 struct Prepared {
+  bool outlives_call = false;  // of a non-blocking call
   message::Call call;
   Reduction reduction;
   bool nothing = false;     // no member has anything to do

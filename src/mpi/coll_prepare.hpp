@@ -93,7 +93,10 @@ Fate prepare_reduction(Prepared& p, message::Kind kind, const void* send, void* 
   if (count < 0) return Fate::other;
   p.call.kind = kind;
   p.call.combine = p.reduction.find(op, type);
-  if (p.call.combine == nullptr) return Fate::operation;
+  // The program may free its operation while a non-blocking call of it is under way; the library knows how to
+  // wait.
+  if (p.call.combine == nullptr || (p.outlives_call && p.call.combine == &p.reduction.own))
+    return Fate::operation;
   p.call.bytes = static_cast<std::size_t>(count) * p.call.combine->element_bytes;
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   p.call.send = send == MPI_IN_PLACE ? message::in_place : send;

@@ -82,6 +82,7 @@ Nbc::Nbc(CommState& state) : coll_(coll_of(state)), comm_(state.comm) {
   driven = true;
   prepared.members = state.size;
   prepared.member = state.rank;
+  prepared.outlives_call = true;
 }
 
 Nbc* new_nbc(CommState& state) { return new (std::nothrow) Nbc(state); }

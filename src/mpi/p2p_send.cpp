@@ -46,6 +46,12 @@ bool left(Function function, Fate fate) {
 
 constexpr std::size_t huge_page = 2u << 20;
 
+#ifdef MPICH_VERSION
+constexpr bool library_is_mpich = true;
+#else
+constexpr bool library_is_mpich = false;
+#endif
+
 }  // namespace
 
 bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count count, MPI_Datatype type,
@@ -63,6 +69,9 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   if (out.to == space.rank()) return left(function, Fate::other);
   if (out.info->opaque || (!out.info->contiguous && !out.info->shared_layout))
     return left(function, Fate::type);
+  // MPICH calls a message truncated that ends within a basic element of the receive's type, and the
+  // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
+  if (library_is_mpich && !out.info->splits_well) return left(function, Fate::type);
   const Range range = range_of(*out.info, buffer, count);
   out.data = out.info->contiguous ? range.first : buffer;
   out.shared = space.global(range.first, range.bytes) != nullptr;

@@ -46,6 +46,7 @@ void recycle(TypeInfo* info) {
   info->layout = {};
   info->type = MPI_DATATYPE_NULL;
   info->contiguous = info->opaque = info->shared_layout = false;
+  info->splits_well = true;
   const std::lock_guard lock(listing);
   info->next = unused;
   unused = info;
@@ -92,6 +93,8 @@ bool describe(MPI_Datatype type, TypeInfo& info) {
   const bool known = flatten(type, 0, blocks);
   for (std::size_t i = 0; i < blocks.count; ++i) sum += blocks.data[i].bytes;
   info.opaque = !known || sum != info.size;
+  const std::size_t basic = info.size != 0 && wire_bytes % info.size == 0 ? info.size : basic_size(type);
+  info.splits_well = basic != 0 && wire_bytes % basic == 0;
   if (info.opaque) return info.named || real().Type_dup(type, &info.type) == MPI_SUCCESS;
   if (blocks.count == 1) info.lower = blocks.data[0].offset;
   info.contiguous = blocks.count == 0 || (blocks.count == 1 && info.extent == size);

@@ -32,7 +32,8 @@ struct TypeInfo {
   bool contiguous = false;  // any number of elements is one piece, from `lower` on
   bool opaque = false;      // too many blocks, or built in a way we don't know: only the library can walk it
   bool named = false;
-  message::Layout layout;                 // unless opaque; the blocks are in memory of the space
+  bool splits_well = true;  // a message of it may end after wire_bytes bytes: no basic element is cut there
+  message::Layout layout;   // unless opaque; the blocks are in memory of the space
   bool shared_layout = false;             // ... so that peers can read them; else they are ours alone
   MPI_Datatype type = MPI_DATATYPE_NULL;  // opaque: a duplicate of our own that outlives the user's
   std::atomic<int> users = 0;             // the attribute, and messages under way
@@ -85,6 +86,8 @@ struct Blocks {
   ~Blocks();
 };
 bool flatten(MPI_Datatype type, std::ptrdiff_t at, Blocks& blocks);
+// The size of the basic elements of `type` if all have the same; 0: they differ, or the library won't tell.
+std::size_t basic_size(MPI_Datatype type);
 
 // The bytes that `count` elements at `buffer` touch.
 struct Range {

@@ -259,4 +259,22 @@ bool flatten(MPI_Datatype type, std::ptrdiff_t at, Blocks& blocks) {
                                                   : lay_one(contents, at, blocks);
 }
 
+std::size_t basic_size(MPI_Datatype type) {
+  if (Contents::is_predefined(type)) {
+    int size = 0;
+    return type != MPI_DATATYPE_NULL && real().Type_size(type, &size) == MPI_SUCCESS && size > 0
+               ? static_cast<std::size_t>(size)
+               : 0;
+  }
+  Contents contents;
+  if (!contents.read(type)) return 0;
+  std::size_t common = 0;
+  for (MPI_Datatype part : contents.types) {
+    const std::size_t size = basic_size(part);
+    if (size == 0 || (common != 0 && size != common)) return 0;
+    common = size;
+  }
+  return common;
+}
+
 }  // namespace nigh::mpi

@@ -28,6 +28,7 @@ for least in default 300; do
   settings=(LD_PRELOAD="$library" TRAPS_STRICT=1 NIGH_EXPLAIN=1)
   [ "$least" = default ] || settings+=(NIGH_MPI_P2P_MIN="$least")
   launch "${settings[@]}" > "$folder/with" 2> "$folder/with.err" || { cat "$folder"/with*; echo "fails with us ($least)"; exit 1; }
-  diff "$folder/without" "$folder/with" || { echo "says something else with us ($least)"; exit 1; }
+  # UCX warns on standard output of what a program leaves behind.
+  diff <(grep -v "UCX  WARN" "$folder/without") <(grep -v "UCX  WARN" "$folder/with") || { echo "says something else with us ($least)"; exit 1; }
   grep -qE 'MPI_Send +[1-9][0-9]* ours' "$folder/with.err" || { cat "$folder/with.err"; echo "nothing was ours"; exit 1; }
 done
