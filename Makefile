@@ -39,7 +39,7 @@ fuzz: build
 	@build/tests/nigh_fuzz --count 10000000
 
 soak: build
-	@NIGH_SOAK=1 ctest --test-dir build --output-on-failure -L 'vm|openmp|soak'
+	@NIGH_SOAK=1 ctest --test-dir build --output-on-failure -L 'vm|openmp|soak|long'
 
 install: build
 	@cmake --install build --prefix $(PREFIX)
