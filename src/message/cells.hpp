@@ -73,7 +73,7 @@ enum class Failure : std::uint32_t { none, peer_dead, no_memory };
 // The words by which a member tells the others how far it is; the payload lies beside them.
 struct CallRing {
   alignas(128) atomic<std::uint64_t> done = 0;  // the calls up to this one are over for this member
-  alignas(128) CallCell cell[cell_count];
+  CallCell cell[cell_count];
 };
 
 inline CallCell& cell_of(CallRing& ring, std::uint64_t call) { return ring.cell[call % cell_count]; }
