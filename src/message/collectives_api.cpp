@@ -101,7 +101,9 @@ int split(nigh_group parent, int colour, int key, nigh_group* group) {
   if (const Outcome told = parent->group->run(tell); told != Outcome::ok) return code_of(told);
   if (colour < 0) return NIGH_OK;
   std::erase_if(cards, [&](const Card& c) { return c.colour != colour; });
-  std::stable_sort(cards.begin(), cards.end(), [](const Card& a, const Card& b) { return a.key < b.key; });
+  std::sort(cards.begin(), cards.end(), [](const Card& a, const Card& b) {
+    return a.key != b.key ? a.key < b.key : a.member < b.member;
+  });
   std::vector<Cells*> cells;
   std::vector<int> ranks;
   int member = 0;
