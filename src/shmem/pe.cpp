@@ -65,6 +65,7 @@ void find_peers(Pe& me) {
     me.shown.push_back(shown);
     me.distance.push_back(shown->heap - me.heap);
   }
+  me.waiter->set_patience(message::patience_for(me.space->size(), me.waiter->cpus_of_job()));
 }
 
 }  // namespace
@@ -102,7 +103,9 @@ void begin() {
   me->space = nigh_space_object(nigh::space::abi_version);
   if (!me->space) stop("shmem_init", nigh_space_why());
   if (!me->space->share_data()) stop("shmem_init", me->space->why());
-  me->waiter = std::make_unique<nigh::message::Waiter>(*me->space, nigh::sys::cpus_here());
+  // On how many CPUs the job runs is known when all are found: ranks are often bound to one each.
+  me->waiter = std::make_unique<nigh::message::Waiter>(*me->space, 1 << 20);
+  if (!me->waiter->usable()) stop("shmem_init", "no memory");
   void* room = me->space->alloc(sizeof(Shown), 64);
   if (!room) stop("shmem_init", "no memory");
   auto* shown = new (room) Shown;

@@ -14,16 +14,6 @@ namespace nigh::sys {
 
 inline int own_pid() { return static_cast<int>(nigh_raw_syscall3(SYS_getpid, 0, 0, 0)); }
 
-// CPUs that the calling thread may run on; 1 when the kernel does not tell.
-inline int cpus_here() {
-  unsigned long words[128] = {};
-  long bytes = nigh_raw_getaffinity(0, words, sizeof words);
-  int count = 0;
-  for (long i = 0; i < bytes / static_cast<long>(sizeof words[0]); ++i)
-    count += __builtin_popcountl(words[i]);
-  return count > 0 ? count : 1;
-}
-
 // The signal that ends a peer; far from those that programs and runtimes take (they start at SIGRTMIN).
 inline int end_signal() { return SIGRTMAX - 7; }
 
