@@ -18,6 +18,7 @@
 #include "space/heap.hpp"
 #include "space/huge.hpp"
 #include "space/pager.hpp"
+#include "space/say.hpp"
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
 
@@ -209,8 +210,7 @@ static bool make_all_private(bool by_file) {
 }
 
 static void say_and_end() {
-  static const char text[] = "nigh: the child of a fork can't have a copy of its parent's memory; it ends\n";
-  nigh_raw_write(2, text, sizeof text - 1);
+  say("the child of a fork can't have a copy of its parent's memory; it ends");
   nigh_raw_syscall3(SYS_exit_group, 127, 0, 0);
 }
 

@@ -8,7 +8,7 @@
 
 #include "space/memory.hpp"
 #include "space/process_space.hpp"
-#include "sys/raw.h"
+#include "space/say.hpp"
 
 extern "C" nigh::space::ProcessSpace* nigh_space_object_here(std::uint32_t version);
 
@@ -30,12 +30,8 @@ __attribute__((constructor(101))) static void begin() {
   if (!is_the_one() || !memory().on) return;
   const char* wish = start_environment("NIGH_SHARE");
   const char* why = "";
-  if (wish != nullptr && strstr(wish, "data") != nullptr && !share_static_data(&why)) {
-    static const char text[] = "nigh: static data is not shared: ";
-    nigh_raw_write(2, text, sizeof text - 1);
-    nigh_raw_write(2, why, strlen(why));
-    nigh_raw_write(2, "\n", 1);
-  }
+  if (wish != nullptr && strstr(wish, "data") != nullptr && !share_static_data(&why))
+    say("static data is not shared: %s", why);
   if (registry_start != nullptr) registry_start();
 }
 
