@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/run.hpp"
 #include "machine/load.hpp"
@@ -112,6 +113,38 @@ void print_job_json(const RunOptions& options, const Job& job) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+std::string account_text(const space::Account& account, int ranks, bool json) {
+  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+  std::string text;
+  std::istringstream in(account.text);
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+    text += "nigh: " + line + "\n";
+  }
+  if (!json) return text;
+  nlohmann::ordered_json document = {
+      {"format", "nigh-space"}, {"version", 1}, {"ranks", ranks}, {"rank", account.rank}, {"space", lines}};
+  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+// Into the file that was asked for, in which %p is the number of the rank's process; else to stderr.
+void tell_account(const RunOptions& options, const std::vector<std::string>& environment,
+                  const space::Account& account) {
+  const std::string form = openmp::value_of(environment, "NIGH_EXPLAIN");
+  if (form.empty() || form == "off" || form == "0") return;
+  if (account.rank < 0)
+    return run_say(options, "no account: no rank ended normally with libnigh-space.so in its process");
+  std::string path = openmp::value_of(environment, "NIGH_EXPLAIN_FILE");
+  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;)
+    path.replace(at, 2, std::to_string(account.pid));
+  std::FILE* file = path.empty() ? nullptr : std::fopen(path.c_str(), "ae");
+  if (!path.empty() && file == nullptr)
+    run_say(options, path + " can't be opened (" + std::strerror(errno) + "): the account follows here");
+  const std::string text = account_text(account, options.ranks, form == "json");
+  std::fwrite(text.data(), 1, text.size(), file != nullptr ? file : stderr);
+  if (file != nullptr) std::fclose(file);
+}
+
 int start_job(const RunOptions& options, const Job& job) {
   space::RankLaunch launch;
   launch.command = options.command;
@@ -130,6 +163,7 @@ int start_job(const RunOptions& options, const Job& job) {
     run_failed(options.command.front() + ": " + std::strerror(outcome->exec_errno));
     return outcome->exec_errno == ENOENT ? run_status_not_found : run_status_cannot_execute;
   }
+  tell_account(options, job.environments.front().variables, outcome->account);
   if (!outcome->sentence.empty()) std::fprintf(stderr, "nigh run: %s\n", outcome->sentence.c_str());
   return outcome->status;
 }

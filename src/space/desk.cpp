@@ -42,17 +42,33 @@ void Desk::take_clients() {
   }
 }
 
-// False: this client has gone, or is none of ours.
+void Desk::keep(const AccountRecord& record, long bytes) {
+  const auto before = static_cast<long>(offsetof(AccountRecord, text));
+  Account got = {.rank = record.card.from, .pid = record.pid, .joined = record.joined != 0, .text = {}};
+  if (bytes > before)
+    got.text.assign(record.text, strnlen(record.text, static_cast<std::size_t>(bytes - before)));
+  const bool better = account_.rank < 0 || (got.joined && !account_.joined) ||
+                      (got.joined == account_.joined && got.rank < account_.rank);
+  if (better) account_ = std::move(got);
+}
+
+// False: this client has gone, has said all, or is none of ours.
 bool Desk::hear(Client& client) {
-  Card card;
+  AccountRecord record;
+  const Card& card = record.card;
   int passed = -1;
-  long got = sys::receive_record(client.fd, &card, sizeof card, passed);
+  long got = sys::receive_record(client.fd, &record, sizeof record, passed);
   sys::close_fd(passed);
   if (got == -EAGAIN) return true;
   if (got <= 0 && client.rank >= 0) note({.rank = client.rank, .what = Notice::What::went_on});
-  if (got != static_cast<long>(sizeof card) || client.rank >= 0 || card.abi != abi_version ||
+  if (got < static_cast<long>(sizeof card) || client.rank >= 0 || card.abi != abi_version ||
       std::memcmp(card.key, key_, sizeof key_) != 0)
     return false;
+  if (card.kind == CardKind::account) {
+    keep(record, got);
+    return false;
+  }
+  if (got != static_cast<long>(sizeof card) || card.kind != CardKind::hello) return false;
   client.rank = card.from;
   for (const Notice& notice : notices_) sys::send_record(client.fd, &notice, sizeof notice);
   return true;

@@ -2,16 +2,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The launcher's desk: a socket at which joining ranks are told which ranks have ended, or have ended their
-// join, so that nobody waits for them. A rank stays connected for as long as its join lasts.
+// join, so that nobody waits for them. A rank stays connected for as long as its join lasts. At their ends
+// ranks hand in their accounts.
 #pragma once
 
 #include <poll.h>
 
+#include <string>
 #include <vector>
 
-#include "space/registry.hpp"
+#include "space/account.hpp"
 
 namespace nigh::space {
+
+// What a rank said of its space at its end.
+struct Account {
+  int rank = -1;  // nobody's
+  int pid = 0;
+  bool joined = false;
+  std::string text;
+};
 
 class Desk {
  public:
@@ -23,6 +33,8 @@ class Desk {
 
   void add_to(std::vector<pollfd>& watched) const;
   void serve();
+  // The one to be printed: of the lowest rank that has joined, or of the lowest rank.
+  [[nodiscard]] const Account& account() const { return account_; }
   void note_end(int rank) { note({.rank = rank, .what = Notice::What::ended}); }
 
  private:
@@ -33,10 +45,12 @@ class Desk {
   void note(Notice notice);
   void take_clients();
   bool hear(Client& client);
+  void keep(const AccountRecord& record, long bytes);
 
   unsigned char key_[16] = {};
   int listener_ = -1;
   std::vector<Client> clients_;
+  Account account_;
   std::vector<Notice> notices_;  // of the past, for who comes later
 };
 

@@ -20,7 +20,6 @@
 #include <csignal>
 #include <cstring>
 
-#include "space/desk.hpp"
 #include "space/job.hpp"
 #include "sys/children.hpp"
 #include "sys/os.hpp"
@@ -266,6 +265,8 @@ Result<RankOutcome> Launcher::run() {
   }
   while (running() > 0) wait_once();
   read_failures();
+  desk_.serve();  // what ranks said at their very end
+  outcome_.account = desk_.account();
   if (outcome_.status != 0) end_orphans();
   return outcome_;
 }

@@ -11,7 +11,7 @@
 
 #include "base/cpuset.hpp"
 #include "base/result.hpp"
-#include "space/process_space.hpp"
+#include "space/desk.hpp"
 
 namespace nigh::space {
 
@@ -32,6 +32,7 @@ struct RankOutcome {
   std::string sentence;  // which rank failed and how; empty where that is no news: all well, a signal of the
                          // user's, a closed pipe
   int exec_errno = 0;    // the program could not be started
+  Account account;       // of one rank, if NIGH_EXPLAIN asked for it
 };
 
 // Errors: io, when no process can be made.

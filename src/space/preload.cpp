@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The first moment that is ours, when no malloc came before it: as early as libraries allow. Static data is
-// shared here, before the program's own constructors have made threads, and the registry opens.
+// shared here, before the program's own constructors have made threads, and the registry opens. And the last
+// moment, after the program's own exit handlers.
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/account.hpp"
 #include "space/memory.hpp"
 #include "space/process_space.hpp"
 #include "space/say.hpp"
@@ -33,6 +35,10 @@ __attribute__((constructor(101))) static void begin() {
   if (wish != nullptr && strstr(wish, "data") != nullptr && !share_static_data(&why))
     say("static data is not shared: %s", why);
   if (registry_start != nullptr) registry_start();
+}
+
+__attribute__((destructor)) static void end() {
+  if (is_the_one()) hand_over_account();
 }
 
 }  // namespace nigh::space

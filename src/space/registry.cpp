@@ -58,7 +58,8 @@ Card make_card(const Job& job, CardKind kind, int to) {
   card.from = job.rank;
   card.to = to;
   card.size = job.size;
-  if (kind == CardKind::hello || kind == CardKind::welcome) std::memcpy(card.key, job.key, sizeof card.key);
+  if (kind == CardKind::hello || kind == CardKind::welcome || kind == CardKind::account)
+    std::memcpy(card.key, job.key, sizeof card.key);
   return card;
 }
 

@@ -23,6 +23,7 @@ enum class CardKind : std::uint32_t {
   other_job,   // the numbers of ranks differ, or this is not the rank that was asked for
   too_late,    // this rank's join has ended
   unmappable,  // the memfd could not be mapped
+  account,     // to the launcher's desk, at a rank's end (account.hpp)
 };
 
 struct Card {
@@ -30,7 +31,7 @@ struct Card {
   std::uint32_t abi = abi_version;
   CardKind kind = CardKind::hello;
   std::int32_t from = 0, to = 0, size = 0;
-  unsigned char key[16] = {};  // of hello and welcome only
+  unsigned char key[16] = {};  // of hello, welcome and account only
   unsigned char later[20] = {};
 };
 static_assert(sizeof(Card) == 64 && offsetof(Card, abi) == 8 && offsetof(Card, kind) == 12,
