@@ -11,6 +11,7 @@
 #include <new>
 
 #include "message/atomic.hpp"
+#include "mpi/away.hpp"
 #include "mpi/coll_prepare.hpp"
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
@@ -80,6 +81,7 @@ int blocking(Function function, MPI_Comm comm, Prepare prepare, Library library)
       return blocking_call(function, *state, p);
   }
   count(function, fate == Fate::covered ? Fate::other : fate);
+  const Away away;
   return library();
 }
 
@@ -140,8 +142,10 @@ using namespace nigh::mpi::coll;
 #define NIGH_HIERARCHICAL(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                                     \
   int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {                            \
     const auto library = [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); };        \
-    if (CommState* state = comm_state(comm); state != nullptr && state->hierarchy) [[unlikely]]    \
+    if (CommState* state = comm_state(comm); state != nullptr && state->hierarchy) [[unlikely]] {  \
+      const Away away;                                                                             \
       return hierarchical_##NAME(Function::NAME##SUFFIX, *state, NIGH_UNPAREN ARGUMENTS, library); \
+    }                                                                                              \
     return blocking(                                                                               \
         Function::NAME##SUFFIX, comm,                                                              \
         [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, library);          \

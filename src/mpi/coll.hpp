@@ -24,12 +24,12 @@ struct Coll {
   message::Group* group = nullptr;
   std::atomic<bool> busy =
       false;                     // a call is in the group: with threads a lock, else it keeps progress() out
-  std::atomic<int> pending = 0;  // non-blocking calls that have not ended
-  std::atomic<bool> orphan = false;  // the communicator is gone; the last pending call takes the rest along
+  std::atomic<int> holders = 1;  // the communicator, and the calls whose requests the user still has
 
   bool try_enter() {
     if (busy.load(std::memory_order_relaxed)) return false;
-    if (process().multiple) return !busy.exchange(true, std::memory_order_acquire);
+    if (process().contended.load(std::memory_order_relaxed))
+      return !busy.exchange(true, std::memory_order_acquire);
     busy.store(true, std::memory_order_relaxed);
     return true;
   }

@@ -14,6 +14,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "mpi/away.hpp"
 #include "mpi/comm_members.hpp"
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
@@ -43,6 +44,7 @@ int make(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) noexce
   CommState* state = comm_state(parent);
   const std::uint64_t nth = state ? ++state->made : 0;
   if (state && state->group) coll::arrive(parent);
+  const Away away;
   const int code = call();
   count(function, state ? Fate::covered : Fate::foreign);
   if (code == MPI_SUCCESS && state) make_state(*made, mix(state->context, nth));
@@ -117,6 +119,7 @@ int nigh_mpi_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
 // Collective over the members of the group only.
 int nigh_mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   CommState* state = comm_state(comm);
+  const Away away;
   const int code = real().Comm_create_group(comm, group, tag, made);
   count(Function::Comm_create_group, state ? Fate::covered : Fate::foreign);
   if (code != MPI_SUCCESS || !state || *made == MPI_COMM_NULL) return code;
@@ -130,6 +133,7 @@ int nigh_mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm
 int nigh_mpi_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm bridge, int remote_leader, int tag,
                               MPI_Comm* made) {
   CommState* state = comm_state(comm);
+  const Away away;
   const int code = real().Intercomm_create(comm, leader, bridge, remote_leader, tag, made);
   count(Function::Intercomm_create, state ? Fate::covered : Fate::foreign);
   if (code != MPI_SUCCESS || *made == MPI_COMM_NULL) return code;

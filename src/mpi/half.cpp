@@ -13,6 +13,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "mpi/away.hpp"
 #include "mpi/library.hpp"
 
 extern "C" {
@@ -32,14 +33,61 @@ bool g_new_receivers = false;
 
 struct Row {
   Entry ours = nullptr;
-  bool known = false;  // this half's mpi.h has the function
+  Entry around = nullptr;  // the library's own, within an Away
+  bool known = false;      // this half's mpi.h has the function
 };
+
+template <auto Member>
+struct Around;
+template <class Result, class... Arguments, Result (*Library::*Member)(Arguments...)>
+struct Around<Member> {
+  static Result call(Arguments... arguments) {
+    const Away away;
+    return (real().*Member)(arguments...);
+  }
+};
+
+// Of point-to-point what waits, where it is the library's; of collectives what is always the library's.
+constexpr bool waits(Function function) {
+  switch (function) {
+    case Function::Send:
+    case Function::Ssend:
+    case Function::Rsend:
+    case Function::Bsend:
+    case Function::Recv:
+    case Function::Sendrecv:
+    case Function::Sendrecv_replace:
+    case Function::Mrecv:
+    case Function::Probe:
+    case Function::Mprobe:
+    case Function::Send_c:
+    case Function::Ssend_c:
+    case Function::Rsend_c:
+    case Function::Bsend_c:
+    case Function::Recv_c:
+    case Function::Sendrecv_c:
+    case Function::Sendrecv_replace_c:
+    case Function::Mrecv_c:
+    case Function::Alltoallw:
+    case Function::Alltoallw_c: return true;
+    default: return function_parts[static_cast<int>(function)] == Part::away;
+  }
+}
+
+template <Function function, auto Member>
+constexpr Entry around() {
+  if constexpr (waits(function))
+    return reinterpret_cast<Entry>(&Around<Member>::call);
+  else
+    return nullptr;
+}
 
 struct Table {
   Row rows[function_count];
   Table() {
-#define NIGH_MPI(part, name) \
-  rows[static_cast<int>(Function::name)] = {reinterpret_cast<Entry>(&nigh_mpi_##name), true};
+#define NIGH_MPI(part, name)                                                           \
+  rows[static_cast<int>(Function::name)] = {reinterpret_cast<Entry>(&nigh_mpi_##name), \
+                                            around<Function::name, &Library::name>(), true};
 #define NIGH_MPI_USED(name)
 #include <mpi_functions.inc>
   }
@@ -104,6 +152,14 @@ void cover(Part part, bool on) {
       const Entry ours = on ? table().rows[i].ours : nullptr;
       g_front->cover(static_cast<Function>(i), ours);
     }
+}
+
+void cover_waiting(bool p2p_is_ours) {
+  for (int i = 0; i < function_count; ++i) {
+    const Row& row = table().rows[i];
+    const bool ours = row.ours && (function_parts[i] != Part::p2p || p2p_is_ours);
+    if (row.around && !ours) g_front->cover(static_cast<Function>(i), row.around);
+  }
 }
 
 bool is_covered(Function function) { return table().rows[static_cast<int>(function)].ours != nullptr; }

@@ -10,6 +10,7 @@
 #include "mpi/comm.hpp"
 #include "mpi/comm_members.hpp"
 #include "mpi/half.hpp"
+#include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
 #include "mpi/process.hpp"
 
@@ -20,10 +21,11 @@ int g_end_keyval = MPI_KEYVAL_INVALID;
 
 void cover_parts() {
   for (const Part part : {Part::frame, Part::hook, Part::coll, Part::p2p}) cover(part, process().on(part));
+  if (process().on(Part::coll) && !coll::library_drives()) cover_waiting(process().on(Part::p2p));
 }
 
 void uncover_parts() {
-  for (const Part part : {Part::p2p, Part::coll, Part::hook, Part::frame}) cover(part, false);
+  for (const Part part : {Part::away, Part::p2p, Part::coll, Part::hook, Part::frame}) cover(part, false);
   cover(Function::Finalize);
 }
 

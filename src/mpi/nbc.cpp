@@ -4,7 +4,7 @@
 // See nbc.hpp. A rank may sit in a blocking function of the library while its peers need its part of a call
 // that it has started: MPI promises that they get it. Functions of ours drive such calls themselves; Open MPI
 // calls us back from within its own waiting, too (opal_progress_register, looked up by name because nothing
-// of it is in mpi.h).
+// of it is in mpi.h); for the others there is a stand-in (away.hpp).
 #include "mpi/nbc.hpp"
 
 #include <dlfcn.h>
@@ -12,6 +12,8 @@
 #include <new>
 
 #include "message/atomic.hpp"
+#include "mpi/away.hpp"
+#include "mpi/request_table.hpp"
 
 namespace nigh::mpi::coll {
 namespace {
@@ -47,15 +49,7 @@ void delist(Nbc* call) {
   let_go();
 }
 
-// From within the library's waiting: nothing here may call it back. Open MPI takes the sum of what was done.
-int driven_by_library() {
-  if (first.load(std::memory_order_relaxed) == nullptr || !try_hold()) return 0;
-  int moved = 0;
-  for (Nbc* call = first.load(std::memory_order_relaxed); call != nullptr; call = call->next)
-    if (!call->complete()) moved += call->advance() ? 1 : 0;
-  let_go();
-  return moved;
-}
+int driven_by_library() { return drive_calls() ? 1 : 0; }
 
 using Register = int (*)(int (*)());
 
@@ -71,12 +65,20 @@ void stop() {
 }
 const Hooks hooks(start, stop);
 
-void bury(Coll* coll) {
-  delete coll->group;
-  delete coll;
-}
-
 }  // namespace
+
+std::atomic<int> g_under_way = 0;
+
+bool library_drives() { return hooked; }
+
+bool drive_calls() {
+  if (first.load(std::memory_order_relaxed) == nullptr || !try_hold()) return false;
+  bool moved = false;
+  for (Nbc* call = first.load(std::memory_order_relaxed); call != nullptr; call = call->next)
+    if (!call->complete()) moved = call->go_on(false) || moved;
+  let_go();
+  return moved;
+}
 
 Nbc::Nbc(CommState& state) : coll_(coll_of(state)), comm_(state.comm) {
   driven = true;
@@ -98,8 +100,9 @@ int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request) {
     return raise(comm, Outcome::no_memory);
   }
   hold_types(p);
+  coll.holders.fetch_add(1, std::memory_order_relaxed);
+  if (!hooked) g_under_way.fetch_add(1, std::memory_order_relaxed);
   enlist(call);
-  coll.pending.fetch_add(1, std::memory_order_relaxed);
   if (p.nothing || p.no_memory) {
     call->ended(p.nothing ? Outcome::ok : Outcome::no_memory);
   } else {
@@ -107,30 +110,34 @@ int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request) {
     if (call->pending_ == nullptr) call->ended(Outcome::no_memory);
   }
   coll.leave();
+  if (process().multiple && !hooked) call_stand_in();
   return MPI_SUCCESS;
 }
 
-// Under the lock of coll_.
+// Under the lock of coll_, as the next two.
 void Nbc::ended(Outcome outcome) {
-  pending_ = nullptr;
   outcome_ = outcome;
-  coll_->pending.fetch_sub(1, std::memory_order_relaxed);
+  if (!hooked) g_under_way.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool Nbc::advance() {
+void Nbc::land(Outcome outcome, bool may_call) {
+  pending_ = nullptr;
+  landed_ =
+      outcome == Outcome::ok && !may_call && prepared.unpack_type != nullptr && prepared.unpack_type->opaque;
+  if (!landed_) ended(outcome == Outcome::ok && !finish(prepared) ? Outcome::no_memory : outcome);
+}
+
+bool Nbc::go_on(bool may_call) {
   if (outcome_ != Outcome::pending) return true;
   if (!coll_->try_enter()) return false;
-  bool last = false;
   if (pending_ != nullptr) {
     const Outcome outcome = coll_->group->advance(pending_);
-    if (outcome != Outcome::pending) {
-      ended(outcome == Outcome::ok && !finish(prepared) ? Outcome::no_memory : outcome);
-      last = coll_->orphan.load(std::memory_order_relaxed) &&
-             coll_->pending.load(std::memory_order_relaxed) == 0;
-    }
+    if (outcome != Outcome::pending) land(outcome, may_call);
+  } else if (landed_ && may_call) {
+    landed_ = false;
+    ended(finish(prepared) ? Outcome::ok : Outcome::no_memory);
   }
   coll_->leave();
-  if (last) bury(coll_);
   return outcome_ != Outcome::pending;
 }
 
@@ -141,7 +148,11 @@ int Nbc::end(MPI_Status& /*status*/) {
 
 void Nbc::release() {
   delist(this);
+  Coll* coll = coll_;
   delete this;
+  if (coll->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  delete coll->group;  // the communicator has gone before
+  delete coll;
 }
 
 // All members do this or none: nobody knows who of the others has calls pending.
@@ -149,21 +160,19 @@ void arrive(MPI_Comm comm) {
   if (hooked) return;
   MPI_Request request = MPI_REQUEST_NULL;
   if (real().Ibarrier(comm, &request) != MPI_SUCCESS) return;
+  Patiently patience;
   for (int there = 0; !there;) {
-    drive();
     if (real().Test(&request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+    drive();
+    if (!there) patience.wait();
   }
 }
 
 void retire(Coll* coll, CommState& state) {
-  coll->enter();
-  const bool idle = coll->pending.load(std::memory_order_relaxed) == 0;
-  if (!idle) {
-    state.group = nullptr;  // ours to delete from now on
-    coll->orphan.store(true, std::memory_order_relaxed);
-  }
-  coll->leave();
-  if (idle) delete coll;
+  if (coll->holders.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete coll;
+  else
+    state.group = nullptr;  // goes with the last call
 }
 
 }  // namespace nigh::mpi::coll

@@ -14,7 +14,9 @@ namespace nigh::mpi::coll {
 class Nbc final : public Operation {
  public:
   explicit Nbc(CommState& state);
-  bool advance() override;
+  bool advance() override { return go_on(true); }
+  // Without `may_call`, what only the library can unpack stays for later.
+  bool go_on(bool may_call);
   int end(MPI_Status& status) override;
   void release() override;
   [[nodiscard]] bool complete() const {
@@ -27,11 +29,13 @@ class Nbc final : public Operation {
   friend int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
   friend void drop_nbc(Nbc* call);
   void ended(message::Outcome outcome);
+  void land(message::Outcome outcome, bool may_call);
 
   Coll* coll_;
   MPI_Comm comm_;
   message::Group::Pending* pending_ = nullptr;
   std::atomic<message::Outcome> outcome_ = message::Outcome::pending;
+  bool landed_ = false;  // all is here, and not yet unpacked
 
  public:
   Nbc *next = nullptr, *before = nullptr;  // of those that were started and not released
@@ -43,8 +47,13 @@ void drop_nbc(Nbc* call);  // one that was not started
 // Starts what `call->prepared` says.
 int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
 
-// The communicator goes away while calls of it are pending: the group lives as long as they do.
+// The communicator goes away: the group lives as long as the calls of it.
 void retire(Coll* coll, CommState& state);
+
+// Drives all calls as far as that goes without the library, for whoever stands within it. True: one ended.
+bool drive_calls();
+// The library calls drive_calls() while it waits.
+bool library_drives();
 
 // Before a collective function of the library in which all members wait for each other: those that are here
 // drive their calls until all are, where the library can't be made to do that from within (MPICH).

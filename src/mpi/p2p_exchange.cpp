@@ -5,6 +5,7 @@
 // each way by itself; then we take what was offered to us, and only then wait for our own buffer, so that two
 // ranks that exchange copy at the same time. MPI_Sendrecv_replace sends a copy, since the descriptor that
 // comes would be written over the message that goes.
+#include "mpi/away.hpp"
 #include "mpi/ours.hpp"
 #include "mpi/p2p.hpp"
 
@@ -101,6 +102,7 @@ template <class Sendrecv, class Replace, class Count>
   message::Offer* offer = nullptr;
   int error = MPI_SUCCESS;
   if (process().multiple || must_drive()) {
+    const Away away;
     error = library(from.buffer, from.count, from.type, to.peer, to.tag, from.peer, from.tag, comm, status);
     return take_side(from, comm, *status, error);
   }

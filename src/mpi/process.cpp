@@ -168,6 +168,7 @@ bool start_process() {
   if (me.world_size < 2) return aside("MPI_COMM_WORLD has one rank");
   real().Query_thread(&me.thread_level);
   me.multiple = me.thread_level == MPI_THREAD_MULTIPLE;
+  me.contended = me.multiple;
   if (!meet() || !make_parts()) return false;
   me.started = true;
   g_reason = "";

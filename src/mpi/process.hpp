@@ -67,9 +67,10 @@ struct Process {
   std::vector<int> space_of_world;  // world rank -> rank of the space, or -1
   std::vector<plan::Seat> seats;    // by rank of the space
   int thread_level = MPI_THREAD_SINGLE;
-  bool multiple = false;   // several threads may be in MPI at once
-  bool started = false;    // between our set-up and our take-down
-  bool hierarchy = false;  // NIGH_MPI_HIERARCHY: all ranks of the job promise to have us
+  bool multiple = false;                // several threads may be in MPI at once
+  std::atomic<bool> contended = false;  // several may be in our collectives: `multiple`, or see away.hpp
+  bool started = false;                 // between our set-up and our take-down
+  bool hierarchy = false;               // NIGH_MPI_HIERARCHY: all ranks of the job promise to have us
 
   // Whether the functions of a part are ours (all of its members agree where that matters, see reaches()).
   bool parts[static_cast<int>(Part::count)] = {};

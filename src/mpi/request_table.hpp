@@ -155,11 +155,12 @@ class Patiently {
   void wait() {
     ++looks_;
     message::Waiter& waiter = *g_process.waiter;
-    if (looks_ % 64 == 0 && waiter.progress) waiter.progress(waiter.progress_argument);
-    if (looks_ < limit_)
-      message::pause_cpu();
-    else
+    const bool tired = looks_ >= limit_;  // of which looks each may cost a time slice
+    if ((tired || looks_ % 64 == 0) && waiter.progress) waiter.progress(waiter.progress_argument);
+    if (tired)
       message::yield_cpu();
+    else
+      message::pause_cpu();
   }
   void reset() { looks_ = 0; }
   [[nodiscard]] int looks() const { return looks_; }

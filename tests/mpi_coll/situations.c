@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * situations FOLDER owed|blocked|making|comms|threads|errors: what can go wrong between collectives and the
- * rest of MPI. A hang is a failure (the suite has a time limit); results are checked here or recorded for
+ * situations FOLDER owed|blocked|making|away|comms|threads|errors: what can go wrong between collectives and
+ * the rest of MPI. A hang is a failure (the suite has a time limit); results are checked here or recorded for
  * comparison.
  */
 #include <pthread.h>
@@ -38,6 +38,67 @@ static void owed(void) {
 static void mix_up(void* in, void* inout, int* n, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *n; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+/* Functions that are the library's alone, in which all members wait for each other. */
+struct elsewhere {
+  MPI_Win window;
+  MPI_File file;
+  MPI_Comm ring;
+};
+enum { PLACES_TO_WAIT = 8 };
+
+static void wait_in(int place, struct elsewhere* e) {
+  int values[2] = {world_rank, 5}, got[64] = {0}, counts[64], places[64];
+  MPI_Datatype types[64];
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Group group;
+  for (int i = 0; i < world_size; ++i) counts[i] = 1, places[i] = 0, types[i] = MPI_INT;
+  switch (place) {
+    case 0: MPI_Win_fence(0, e->window); break;
+    case 1: MPI_File_write_at_all(e->file, 4 * world_rank, values, 1, MPI_INT, MPI_STATUS_IGNORE); break;
+    case 2: MPI_Alltoallw(values, counts, places, types, got, counts, places, types, MPI_COMM_WORLD); break;
+    case 3: MPI_Neighbor_allgather(values, 1, MPI_INT, got, 1, MPI_INT, e->ring); break;
+    case 4:
+      MPI_Comm_group(MPI_COMM_WORLD, &group);
+      MPI_Comm_create_group(MPI_COMM_WORLD, group, 4, &made);
+      MPI_Group_free(&group);
+      MPI_Comm_free(&made);
+      break;
+    case 5:
+      MPI_Allreduce(MPI_IN_PLACE, got, 1, MPI_2INT, MPI_MAXLOC, e->ring), MPI_Win_fence(0, e->window);
+      break;
+    case 6: MPI_File_sync(e->file), MPI_File_set_size(e->file, 4096); break;
+    default:
+      MPI_Sendrecv_replace(got, 60, MPI_INT, (world_rank + 1) % world_size, 8,
+                           (world_rank + world_size - 1) % world_size, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+static void away(const char* folder) {
+  static int shared[64], mine[20000], sum[20000];
+  char path[4200];
+  struct elsewhere e;
+  const int ring_size = world_size, periodic = 1;
+  snprintf(path, sizeof path, "%s/file", folder);
+  MPI_Win_create(shared, sizeof shared, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &e.window);
+  check(!MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &e.file),
+        "no file");
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ring_size, &periodic, 0, &e.ring);
+  for (int round = 0; round < 3 * PLACES_TO_WAIT; ++round) {
+    const int n = round % 2 ? 20000 : 10, late = round % world_size;
+    MPI_Request request;
+    for (int i = 0; i < n; ++i) mine[i] = world_rank + i;
+    MPI_Iallreduce(mine, sum, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (world_rank != late) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wait_in(round / 3, &e);
+    if (world_rank == late) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n; ++i)
+      check(sum[i] == i * world_size + world_size * (world_size - 1) / 2, "wrong sum behind the library");
+  }
+  MPI_Comm_free(&e.ring);
+  MPI_File_close(&e.file);
+  MPI_Win_free(&e.window);
 }
 
 /* A rank that waits for a message owes its peers its part of a collective: `how` says where it waits. */
@@ -178,6 +239,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "owed")) owed();
   if (!strcmp(what, "blocked")) behind(0), behind(2);
   if (!strcmp(what, "making")) behind(1);
+  if (!strcmp(what, "away")) away(argv[1]);
   if (!strcmp(what, "comms")) comms();
   if (!strcmp(what, "threads") && provided == MPI_THREAD_MULTIPLE) threads();
   if (!strcmp(what, "errors")) errors();

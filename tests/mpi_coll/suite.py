@@ -59,10 +59,12 @@ def with_and_without(program: str, counts, arguments=(), ours_only=(), **environ
 
 def situations() -> None:
     with tempfile.TemporaryDirectory() as place:
-        for name in ("owed", "blocked", "making", "comms", "threads"):
+        for name in ("owed", "blocked", "making", "away", "comms", "threads"):
             # Every message by the library itself: its rendezvous needs both sides.
             more = {"NIGH_MPI_P2P_MIN": "1000000000"} if name == "owed" else {}
             run(LIBRARY, "situations", 2 if name == "comms" else 3, True, Path(place) / name, [name], **more)
+        for name in ("blocked", "away"):
+            run(LIBRARY, "situations", 2, True, Path(place) / f"{name}-off", [name], NIGH_MPI_P2P="off")
         run(LIBRARY, "situations", 2, False, Path(place) / "alone", ["errors"])
         run(LIBRARY, "situations", 2, True, Path(place) / "errors", ["errors"])
         compare(Path(place) / "alone", Path(place) / "errors", 2)
