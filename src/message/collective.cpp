@@ -52,7 +52,9 @@ Group::State::State(space::Space& space, Waiter& waiter, int member, std::vector
       tree(levels, size),
       small_tree(tree.flat() && size > flat_members ? eights(size) : levels, size),
       in(static_cast<std::size_t>(size)),
-      out(static_cast<std::size_t>(size)) {}
+      out(static_cast<std::size_t>(size)) {
+  family.reserve(static_cast<std::size_t>(size));
+}
 
 Cells* Group::make_cells(space::Space& space, int members) {
   {
@@ -78,7 +80,11 @@ Group::~Group() {
     if (member != g.me)
       g.cells[static_cast<std::size_t>(member)]->departed.fetch_add(1, std::memory_order_acq_rel);
   std::lock_guard lock(graveyard().mutex);
-  graveyard().graves.push_back({&g.space, g.cells[static_cast<std::size_t>(g.me)]});
+  try {
+    graveyard().graves.push_back({&g.space, g.cells[static_cast<std::size_t>(g.me)]});
+  } catch (const std::bad_alloc&) {
+    return;  // these cells are never released
+  }
   graveyard().sweep(g.space);
 }
 
@@ -99,7 +105,10 @@ Group::Pending* Group::start(const Call& call) try {
   g.enlist(*p, call);
   g.progress();
   return p;
-} catch (const std::bad_alloc&) { return nullptr; }
+} catch (const std::bad_alloc&) {
+  state_->give_up(Outcome::no_memory);  // peers wait for a call that is not made
+  return nullptr;
+}
 
 Outcome Group::advance(Pending* pending) {
   State& g = *state_;
@@ -271,7 +280,12 @@ Stage* Group::State::take_stage(std::size_t bytes) {
   while (room < bytes) room *= 2;
   void* data = space.alloc(room, 4096);
   if (!data) return nullptr;
-  stages.push_back(std::make_unique<Stage>(Stage{as_bytes(data), room, true}));
+  try {
+    stages.push_back(std::make_unique<Stage>(Stage{as_bytes(data), room, true}));
+  } catch (const std::bad_alloc&) {
+    space.release(data);
+    return nullptr;
+  }
   return stages.back().get();
 }
 

@@ -214,7 +214,7 @@ Outcome Group::State::run_small(const Call& call) {
 }
 
 // Here, so that the way of a small call is one function.
-Outcome Group::run(const Call& call) {
+Outcome Group::run(const Call& call) try {
   State& g = *state_;
   if (g.broken != Outcome::ok) return g.broken;
   ++g.counts.calls;
@@ -230,6 +230,9 @@ Outcome Group::run(const Call& call) {
     g.wait_for(p);
   }
   return p.outcome;
+} catch (const std::bad_alloc&) {  // it could not be put on the list
+  state_->give_up(Outcome::no_memory);
+  return Outcome::no_memory;
 }
 
 void engines::small(Group::State& g, Group::Pending& p) {

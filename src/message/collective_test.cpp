@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,17 +17,18 @@
 #include "message/collective_trial.hpp"
 
 namespace {
-thread_local std::size_t news = 0;
+thread_local std::size_t news = 0, most_news = ~std::size_t{0};  // beyond these there is no memory
 }
 // Counts what this thread allocates; the rest is as ever. A sanitizer has its own.
 #ifndef NIGH_SANITIZED
-void* operator new(std::size_t bytes) {
-  ++news;
+// Not inlined: gcc would take malloc and free for a mismatched pair.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (++news > most_news) throw std::bad_alloc();
   if (void* data = std::malloc(bytes)) return data;
   throw std::bad_alloc();
 }
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 #endif
 
 namespace nigh::message::testing {
@@ -185,6 +187,35 @@ TEST(collective, small_calls_allocate_nothing) {
     EXPECT_EQ(news, before);
     EXPECT_EQ(self.space.allocs, in_space);
   });
+}
+
+// One rank's memory is exhausted at each of its allocations in turn: nothing is thrown, and nobody is left
+// waiting.
+TEST(collective, without_memory_all_are_told) {
+#ifdef NIGH_SANITIZED
+  GTEST_SKIP() << "memory is the sanitizer's";
+#endif
+  std::atomic<int> refused = 0;
+  std::barrier<> over(3);  // who gives up leaves, but here its memory goes with it
+  auto body = [&](Rank& self, bool blocking, std::size_t room) {
+    const bool mine = self.group.member() == 1;
+    std::vector<unsigned char> out(300'000), in(300'000);
+    self.space.hide(out.data(), out.size());
+    self.space.hide(in.data(), in.size());
+    const Call call = {.kind = Kind::alltoall, .send = out.data(), .receive = in.data(), .bytes = 100'000};
+    Group::Pending* before = blocking ? nullptr : self.group.start({});
+    if (mine) most_news = news + room;
+    const Outcome outcome = self.group.run(call);
+    most_news = ~std::size_t{0};
+    EXPECT_TRUE(outcome == Outcome::ok || outcome == (mine ? Outcome::no_memory : Outcome::peer_dead));
+    if (outcome == Outcome::no_memory) ++refused;
+    while (before && self.group.advance(before) == Outcome::pending) std::this_thread::yield();
+    over.arrive_and_wait();
+  };
+  for (const bool blocking : {true, false})
+    for (std::size_t room = 0; room < 4; ++room)
+      run_job(3, {}, [&](Rank& self) { body(self, blocking, room); });
+  EXPECT_GE(refused, 2);  // blocking and not
 }
 
 TEST(collective, progress_is_called_while_waiting) {
