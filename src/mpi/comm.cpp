@@ -10,6 +10,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "message/atomic.hpp"
 #include "mpi/comm_members.hpp"
 
 namespace nigh::mpi {
@@ -159,9 +160,29 @@ int raise(MPI_Comm comm, int code) {
   return code;
 }
 
+namespace {
+
+// A launcher ends the job that has lost a rank, with its own status and its own words. So that these stay
+// what they are without us, an error that would end the job comes a moment later.
+void leave_it_to_the_launcher(MPI_Comm comm) {
+  constexpr std::int64_t moment_ns = 2'000'000'000;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (real().Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return;
+  const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+  real().Errhandler_free(&handler);
+  if (!fatal) return;
+  const std::atomic<std::uint32_t> nothing = 0;
+  const std::int64_t end = message::now_ns() + moment_ns;
+  for (std::int64_t now = message::now_ns(); now < end; now = message::now_ns())
+    message::sleep_on(&nothing, 0, static_cast<long>(end - now));
+  say("a rank of this communicator has died");
+}
+
+}  // namespace
+
 int raise(MPI_Comm comm, message::Outcome outcome) {
   switch (outcome) {
-    case message::Outcome::peer_dead: return raise(comm, book().dead_code);
+    case message::Outcome::peer_dead: leave_it_to_the_launcher(comm); return raise(comm, book().dead_code);
     case message::Outcome::no_memory: return raise(comm, MPI_ERR_NO_MEM);
     default: return MPI_SUCCESS;
   }

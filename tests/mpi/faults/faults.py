@@ -140,6 +140,12 @@ def limited(which, value):
     return lambda: resource.setrlimit(which, (value, value))
 
 
+def limited_rank(fault, which, value):
+    """Of the ranks alone: Open MPI's launcher under a limit of its own files dies, or hangs for ever."""
+    inner = f"import os, resource, sys; resource.setrlimit({which}, ({value}, {value})); os.execvp(sys.argv[1], sys.argv[1:])"
+    return lambda us: [sys.executable, "-c", inner] + (["env", f"LD_PRELOAD={us}"] if us else []) + [fault.rank, "none", 2]
+
+
 @case
 def limits(fault):
     gib = 1 << 30
@@ -151,7 +157,7 @@ def limits(fault):
                                ("RLIMIT_NOFILE 48", resource.RLIMIT_NOFILE, 48),
                                ("RLIMIT_CORE 0", resource.RLIMIT_CORE, 0),
                                ("RLIMIT_STACK 1 MiB", resource.RLIMIT_STACK, 1 << 20)):
-        fault.compare(name, [fault.rank, "none", 2], preexec_fn=limited(which, value))
+        fault.compare(name, None, wrap=limited_rank(fault, which, value))
 
 
 @case
