@@ -37,6 +37,12 @@ typedef struct transport {
   void (*receive_many)(void* data, size_t bytes, int count, int from);
   /* to and from both neighbours: out[2], in[2] */
   void (*halo)(const void* const* out, void* const* in, size_t bytes, int left, int right);
+  /* Memory into which peers put, the same call in all ranks; `at` is an address in one's own, `to`'s is
+   * meant. The bytes have arrived when put() returns, for which `to` may have to be in a barrier; see() is
+   * called before they are looked at. */
+  void* (*window)(size_t bytes);
+  void (*put)(void* at, const void* data, size_t bytes, int to);
+  void (*see)(void);
   void (*barrier)(void);
   void (*bcast)(void* data, size_t bytes, int root);
   void (*reduce)(const double* in, double* out, size_t count, int root);
@@ -52,5 +58,7 @@ void transport_begin(transport* t, const char* kind, int ranks);
 /* Waits on plain memory; gives the CPU away now and then. */
 void meet(transport* t);
 void spin_until(volatile uint64_t* word, uint64_t value);
+/* Binds rank `rank` of `ranks`, where no launcher did. */
+void sit(int rank, int ranks);
 
 #endif

@@ -8,7 +8,6 @@
  * mailbox carries messages up to 48 bytes for all three. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +40,7 @@ static transport* self;
 static mailbox* boxes; /* [from * size + to] */
 static pid_t* pids;
 static char *arena, *arena_end;
+static ptrdiff_t stride;
 static int children;
 
 static mailbox* box_of(int from, int to) { return &boxes[from * self->size + to]; }
@@ -116,6 +116,12 @@ static void receive_one(void* data, size_t room, int from) {
   put(m, &m->taken, turn);
 }
 
+/* Every rank's arena has the same buffers, `stride` bytes from the next one's. */
+static void put_into(void* at, const void* data, size_t bytes, int to) {
+  memcpy((char*)at + (to - self->rank) * stride, data, bytes);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 static void barrier(void) { meet(self); }
 
 static void end(void) {
@@ -143,15 +149,7 @@ static void start_ranks(int ranks) {
       children++;
     }
   }
-  /* rank r on the r-th CPU that we may use, as the launchers do */
-  cpu_set_t may, one;
-  if (sched_getaffinity(0, sizeof may, &may) || CPU_COUNT(&may) < ranks) return;
-  int nth = self->rank, cpu = 0;
-  for (; cpu < CPU_SETSIZE; cpu++)
-    if (CPU_ISSET(cpu, &may) && nth-- == 0) break;
-  CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one);
+  sit(self->rank, ranks);
 }
 
 void transport_begin(transport* t, const char* kind, int ranks) {
@@ -168,7 +166,11 @@ void transport_begin(transport* t, const char* kind, int ranks) {
                    .receive = receive_one,
                    .end = end,
                    .alloc = way == by_limit ? get_shared : get_private};
-  if (way == by_limit) t->barrier = barrier;
+  if (way == by_limit) {
+    t->barrier = barrier;
+    t->window = get_shared;
+    t->put = put_into;
+  }
   self = t;
   size_t fixed = sizeof(meeting) + sizeof(mailbox) * (size_t)ranks * (size_t)ranks +
                  sizeof(pid_t) * (size_t)ranks + 4096;
@@ -182,6 +184,7 @@ void transport_begin(transport* t, const char* kind, int ranks) {
   pids = (pid_t*)(boxes + ranks * ranks);
   start_ranks(ranks);
   arena = base + (fixed + 4095) / 4096 * 4096 + each * (size_t)t->rank;
+  stride = (ptrdiff_t)each + 0x11000;
   arena += (size_t)t->rank * 0x11000; /* not at the same address bits in every rank */
   arena_end = base + fixed + each * (size_t)(t->rank + 1);
   meet(t);

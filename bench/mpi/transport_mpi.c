@@ -56,8 +56,23 @@ static void allreduce(const double* in, double* out, size_t count) {
 static void alltoall(const void* out, void* in, size_t bytes) {
   MPI_Alltoall(out, (int)bytes, MPI_BYTE, in, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
-static MPI_Win window_of_place;
+static MPI_Win window_of_place, window_of_puts = MPI_WIN_NULL;
+static void* window_at;
+static void* get_window(size_t bytes) {
+  MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_at, &window_of_puts);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, window_of_puts);
+  return window_at;
+}
+static void put(void* at, const void* data, size_t bytes, int to) {
+  MPI_Put(data, (int)bytes, MPI_BYTE, to, (char*)at - (char*)window_at, (int)bytes, MPI_BYTE, window_of_puts);
+  MPI_Win_flush(to, window_of_puts);
+}
+static void see(void) { MPI_Win_sync(window_of_puts); }
 static void end(void) {
+  if (window_of_puts != MPI_WIN_NULL) {
+    MPI_Win_unlock_all(window_of_puts);
+    MPI_Win_free(&window_of_puts);
+  }
   MPI_Win_free(&window_of_place);
   MPI_Finalize();
 }
@@ -72,6 +87,9 @@ void transport_begin(transport* t, const char* kind, int ranks) {
                    .send_many = send_many,
                    .receive_many = receive_many,
                    .halo = halo,
+                   .window = get_window,
+                   .put = put,
+                   .see = see,
                    .barrier = barrier,
                    .bcast = bcast,
                    .reduce = reduce,

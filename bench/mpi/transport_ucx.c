@@ -128,17 +128,10 @@ void transport_begin(transport* t, const char* kind, int ranks) {
   shared* common = mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (common == MAP_FAILED) exit((fprintf(stderr, "mmap: %s\n", strerror(errno)), 2));
   t->place = &common->place;
-  cpu_set_t may, one;
-  sched_getaffinity(0, sizeof may, &may);
   pid_t child = fork();
   if (child < 0) exit((fprintf(stderr, "fork: %s\n", strerror(errno)), 2));
   t->rank = child == 0;
   if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (int cpu = 0, nth = t->rank; CPU_COUNT(&may) >= 2 && cpu < CPU_SETSIZE; cpu++)
-    if (CPU_ISSET(cpu, &may) && nth-- == 0) {
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      sched_setaffinity(0, sizeof one, &one);
-    }
+  sit(t->rank, 2);
   connect_peers(common);
 }

@@ -188,9 +188,10 @@ void add_bench(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "bench", "Measure programs with and without nigh, and under what others offer for the same");
-  command->add_option("name", options->name,
-                      "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-pingpong, "
-                      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives); none: list them");
+  command->add_option(
+      "name", options->name,
+      "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives); none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option("--teams", options->teams,

@@ -21,6 +21,7 @@ const std::vector<BenchKind>& bench_kinds() {
        "subscatter", true, false},
       {"nested-overhead", "cost of one empty parallel region, with and without binding", "subcompact", false,
        false},
+      {"mpi-put", "OpenSHMEM and MPI puts, each complete before the next", "", false, false, "put"},
       {"mpi-pingpong", "one message to and fro: latency, and bandwidth of large ones", "", false, false,
        "pingpong"},
       {"mpi-sendrecv", "every rank sends to its right and receives from its left", "", false, false,
@@ -104,7 +105,7 @@ void keep_distinct(std::vector<Teams>& teams) {
 
 // The seed's figures have 2, 4 and 8 ranks; as many as there are cores show the whole machine.
 std::vector<Teams> default_ranks(const BenchKind& kind, int cores, bool quick) {
-  if (quick || kind.pattern == "pingpong") return {{2, std::nullopt}};
+  if (quick || kind.pattern == "pingpong" || kind.pattern == "put") return {{2, std::nullopt}};
   std::vector<Teams> out = {{2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
   if (cores > 8) out.push_back({std::min(cores, 60), std::nullopt});
   return out;

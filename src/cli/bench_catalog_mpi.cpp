@@ -3,9 +3,9 @@
 //
 // The subjects of the communication benchmarks. The MPI library alone is what all others are compared with;
 // the same binary under `nigh run --mpi` is what a user gets for nothing; beside them stand nigh's own
-// messages and the bare ways to pass bytes on one node (CMA, copying in and out, UCX without MPI), and
-// `limit`: one memcpy from a buffer that both have mapped. Ranks sit on the first PUs in order, one a core,
-// in every subject; more ranks than cores are not bound.
+// messages and the bare ways to pass bytes on one node (CMA, copying in and out, UCX without MPI), for puts
+// OpenSHMEM (ours and Open MPI's), and `limit`: one memcpy from a buffer that both have mapped. Ranks sit on
+// the first PUs in order, one a core, in every subject; more ranks than cores are not bound.
 #include <fmt/format.h>
 
 #include "cli/bench_catalog.hpp"
@@ -36,14 +36,33 @@ std::map<std::string, std::string> launch_environment(const std::string& runtime
   return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
 }
 
+std::vector<std::string> our_ranks(const std::string& nigh, int ranks) {
+  return {nigh, "run", "--quiet", "-n", std::to_string(ranks), "--"};
+}
+
+// Of puts: ours are OpenSHMEM's, which has a peer in Open MPI's. Without being told Open MPI picks a way for
+// MPI_Put that is slower on one node than its own for one node.
+std::vector<Subject> ways_to_put(const std::string& runtime, int ranks, bool crowded,
+                                 const std::string& nigh) {
+  auto mpi = launch_words(runtime, ranks, crowded);
+  auto shmem = launch_words("openmpi", ranks, crowded);
+  shmem.front() = "oshrun";
+  std::vector<Subject> out;
+  out.push_back({"nigh", our_ranks(nigh, ranks), {}, {}, "patterns-shmem", {}});
+  out.push_back({"library", mpi, launch_environment(runtime), {}});
+  if (runtime == "openmpi") {
+    auto told = launch_environment(runtime);
+    told["OMPI_MCA_osc"] = "sm";
+    out.push_back({"OMPI_MCA_osc=sm", mpi, told, {}});
+  }
+  out.push_back({"Open MPI SHMEM", shmem, launch_environment("openmpi"), {}, "patterns-oshmem", {}});
+  out.push_back({"limit", {}, {}, {}, "patterns-local", {"--transport", "limit"}});
+  return out;
+}
+
 std::vector<Subject> other_ways(const BenchKind& kind, int ranks, const std::string& nigh) {
   std::vector<Subject> out;
-  out.push_back({"nigh messages",
-                 {nigh, "run", "--quiet", "-n", std::to_string(ranks), "--"},
-                 {},
-                 {},
-                 "patterns-message",
-                 {}});
+  out.push_back({"nigh messages", our_ranks(nigh, ranks), {}, {}, "patterns-message", {}});
   if (kind.pattern == "pingpong") {
     out.push_back({"CMA", {}, {}, {}, "patterns-local", {"--transport", "cma"}});
     out.push_back({"copy in, copy out", {}, {}, {}, "patterns-local", {"--transport", "copy"}});
@@ -59,6 +78,7 @@ std::vector<Subject> other_ways(const BenchKind& kind, int ranks, const std::str
 
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
                                   const Usable& usable, const std::string& nigh) {
+  if (kind.pattern == "put") return ways_to_put(runtime, ranks, ranks > usable.cores, nigh);
   auto words = launch_words(runtime, ranks, ranks > usable.cores);
   std::vector<std::string> ours = {nigh, "run", "--quiet", "--mpi", "--"};
   ours.insert(ours.end(), words.begin(), words.end());

@@ -179,6 +179,28 @@ TEST(BenchCatalog, EachRuntimeHasItsPeers) {
             "KMP_AFFINITY=scatter;likwid-pin;limit;");
 }
 
+TEST(BenchCatalog, EachPatternHasItsPeers) {
+  auto names = [](const std::string& bench, const std::string& runtime, int ranks) {
+    std::string out;
+    for (const Subject& s :
+         subjects_for(*find_bench(bench), runtime, {ranks, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh"))
+      out += (out.empty() ? "" : ", ") + s.name;
+    return out;
+  };
+  EXPECT_EQ(names("mpi-put", "openmpi", 2), "nigh, library, OMPI_MCA_osc=sm, Open MPI SHMEM, limit");
+  EXPECT_EQ(names("mpi-put", "mpich", 2), "nigh, library, Open MPI SHMEM, limit");
+  EXPECT_EQ(names("mpi-pingpong", "mpich", 2),
+            "nigh, library, nigh messages, CMA, copy in, copy out, UCX, limit");
+  EXPECT_EQ(names("mpi-collectives", "mpich", 4), "nigh, library, nigh messages");
+  const auto puts =
+      subjects_for(*find_bench("mpi-put"), "openmpi", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh");
+  EXPECT_EQ(puts[0].prefix.front(), "/x/nigh");
+  EXPECT_EQ(puts[0].program, "patterns-shmem");
+  EXPECT_EQ(puts[1].program, "");  // the case's: patterns-openmpi
+  EXPECT_EQ(puts[3].prefix.front(), "oshrun");
+  EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
+}
+
 TEST(BenchStates, NearAndFar) {
   EXPECT_EQ(core_state_of(-1), "n/a");
   EXPECT_EQ(core_state_of(30), "near");

@@ -204,5 +204,17 @@ case_collectives() {
   done
 }
 
+# OpenSHMEM's puts: each PE of the first half into one of the second, verified there.
+case_puts() {
+  patterns=$build/bench/patterns-shmem
+  [ -x "$patterns" ] || skip bench "the benchmark programs are not built"
+  for n in 2 4; do
+    ok $run --quiet -n $n -- "$patterns" --teams $n --pattern put --quick
+    out_has '"verified":true,"errors":\[\]'
+    for what in '8 B' '1 MiB cached'; do out_has "\"name\":\"$what\",\"value\":"; done
+    silent
+  done
+}
+
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 case_$case
