@@ -99,6 +99,25 @@ static void traffic(void) {
   free(in);
 }
 
+/* Children that are programs. */
+static void other_children(void) {
+  int status = -1;
+  pid_t child = -1;
+  if (system("exit 3") != 3 << 8) die("system");
+  FILE* p = popen("echo text", "r");
+  char line[20] = "";
+  if (!p || !fgets(line, 20, p) || strcmp(line, "text\n") || pclose(p)) die("popen");
+  char* args[] = {"sh", "-c", "exit 4", NULL};
+  if (posix_spawnp(&child, "sh", NULL, NULL, args, environ) || waitpid(child, &status, 0) != child ||
+      status != 4 << 8)
+    die("posix_spawn");
+  if ((child = vfork()) == 0) {
+    execlp("sh", "sh", "-c", "exit 5", (char*)NULL);
+    _exit(1);
+  }
+  if (waitpid(child, &status, 0) != child || status != 5 << 8) die("vfork");
+}
+
 /* A heap that must be ours alone whatever children do to theirs. */
 static void children(void) {
   enum { blocks = 200 };
@@ -142,19 +161,7 @@ static void children(void) {
     for (int i = 0; i < blocks; i += 2) memset(heap[i], i, (size_t)(i * 997 + 1));
     map[777] = 77;
     close(go[0]), close(go[1]), close(done[0]), close(done[1]);
-    if (system("exit 3") != 3 << 8) die("system");
-    FILE* p = popen("echo text", "r");
-    char line[20] = "";
-    if (!p || !fgets(line, 20, p) || strcmp(line, "text\n") || pclose(p)) die("popen");
-    char* args[] = {"sh", "-c", "exit 4", NULL};
-    if (posix_spawnp(&child, "sh", NULL, NULL, args, environ) || waitpid(child, &status, 0) != child ||
-        status != 4 << 8)
-      die("posix_spawn");
-    if ((child = vfork()) == 0) {
-      execlp("sh", "sh", "-c", "exit 5", (char*)NULL);
-      _exit(1);
-    }
-    if (waitpid(child, &status, 0) != child || status != 5 << 8) die("vfork");
+    other_children();
     traffic();
   }
 }
