@@ -124,6 +124,27 @@ case_mpi_command() {
   out_has 'NIGH_EXPLAIN_FILE=/x/%p$'
 }
 
+# Open MPI passes the environment on to other nodes only if it is told what; MPICH does it by itself.
+case_mpi_nodes() {
+  need mpirun.openmpi mpi
+  list=OMPI_MCA_mca_base_env_list
+  ok $run --mpi --dry-run -- mpirun.openmpi -host a,b -n 2 app
+  out_has "^ *set *$list=.*LD_PRELOAD"
+  ok env OMP_NUM_THREADS=3 $run --mpi --explain --dry-run -- mpirun.openmpi --hostfile hosts -n 2 app
+  out_has "$list=.*OMP_NUM_THREADS"
+  out_has "$list=.*NIGH_EXPLAIN"
+  ok $run --mpi --dry-run -- mpirun.openmpi -n 2 app
+  out_lacks $list
+  ok env SLURM_JOB_NUM_NODES=2 $run --mpi --dry-run -- mpirun.openmpi -n 2 app
+  out_has $list
+  ok $run --mpi --dry-run -- mpirun.openmpi -x PATH -host a,b -n 2 app # it refuses both
+  out_lacks $list
+  says "add to mpirun's own -x options:.* -x LD_PRELOAD"
+  have mpirun.mpich || return 0
+  ok $run --mpi --dry-run -- mpirun.mpich -host a,b -n 2 app
+  out_lacks $list
+}
+
 # An MPI function called where no MPI library is: as the loader would say it, and no crash before.
 case_mpi_absent() {
   need "${CC:-cc}" cc
