@@ -183,6 +183,9 @@ class RingReader {
     return true;
   }
 
+  // Where a message of several lines is waited for: its second line comes while the first one does.
+  void expect_more() { __builtin_prefetch(&lines_[(next_ + 1) & mask_]); }
+
   // Copies the first `bytes` of that message, and goes on to the next with pass().
   void read(void* to, const Layout* layout, std::size_t bytes) {
     if (bytes <= inline_bytes && !layout) {

@@ -55,8 +55,11 @@ bool Endpoint::try_at_once(Request& request) {
     return false;
   RingReader& ring = in_[static_cast<std::size_t>(request.source)];
   Head head;
-  for (int looks = waiter_.patience().crowded ? 1 : 200; !ring.look(head);)
+  const bool two_lines = request.piece.bytes > inline_bytes;
+  for (int looks = waiter_.patience().crowded ? 1 : 200; !ring.look(head);) {
+    if (two_lines) ring.expect_more();
     if (--looks == 0) return false;
+  }
   if (!fits(request, head)) return false;
   deliver(request, request.source, head);
   return true;
