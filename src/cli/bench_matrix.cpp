@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/bench_table.hpp"
 #include "cli/report_page.hpp"
@@ -42,9 +43,11 @@ int order_of(const std::string& subject) {
 }
 
 void sort_columns(BenchMatrix& m) {
-  std::vector<std::string> wanted = m.subjects;
-  std::stable_sort(wanted.begin(), wanted.end(),
-                   [](const std::string& a, const std::string& b) { return order_of(a) < order_of(b); });
+  // Not by stable_sort: behind libstdc++'s is a function that clang calls deprecated.
+  std::vector<std::string> wanted;
+  for (int order = 0; order < 4; ++order)
+    std::copy_if(m.subjects.begin(), m.subjects.end(), std::back_inserter(wanted),
+                 [&](const std::string& subject) { return order_of(subject) == order; });
   for (BenchMatrix::Row& row : m.rows) {
     row.cells.resize(m.subjects.size(), nullptr);
     std::vector<const BenchRecord*> cells;
