@@ -37,6 +37,8 @@ T value(std::uint64_t x, Function f) {
       if (f == sum) return static_cast<T>(x % 7);
       if (f == product) return static_cast<T>(x % 16 == 0 ? 2 : 1);
     }
+    if (quirks::unsigned_is_signed && (f == maximum || f == minimum))
+      return static_cast<T>(x & (~std::uint64_t{0} >> 1) >> (64 - 8 * sizeof(T)));
     return static_cast<T>(x);
   } else {
     if (f == product) return static_cast<T>(x % 2 == 0 ? 1 : x % 3 == 0 ? 2 : -1);
@@ -246,7 +248,7 @@ void Engine::compute(Rng& rng, Comm& comm, int which, bool later) {
   const Arithmetic math = c->task->math;
   Function f = c->task->function;
   int root = rng.below(size);
-  bool in_place = rng.percent(35);
+  bool in_place = rng.percent(35) && !(which == 0 && root != 0 && quirks::reduce_in_place);
   std::uint64_t id = rng.next();
   int n = 0;  // elements of the whole
   for (int r = 0; r < (spread ? size : 1); ++r) {

@@ -96,7 +96,7 @@ void Engine::move_rooted(Rng& rng, Comm& comm, int which, bool later) {
   if (which < 2) {
     std::vector<char> stream = stream_of(id, kind, items);
     t->from = Buffer::make(mine, arenas_, t->out, n, am_root ? stream.data() : nullptr, am_root ? bytes : 0);
-    if (am_root && mine.percent(20)) t->from.protect();
+    if (am_root && mine.percent(20) && !quirks::bcast_writes_at_root) t->from.protect();
     FORMS(Bcast, Ibcast, t->from.data(), n, t->out.type, root, comm.handle);
     t->from.expect(t->out, stream.data(), bytes);
     count(mix(id, static_cast<std::uint64_t>(comm.me)), stream.data(), bytes);
@@ -226,8 +226,9 @@ void Engine::move_ragged(Rng& rng, Comm& comm, int which, bool later) {
   int unit = rng.percent(50) ? rng.in(1, 6) : 1;  // all counts are its multiples
   int root = rng.below(size);
   bool all = which >= 3;
-  bool in_place =
-      rng.percent(30) && !(all && quirks::alltoall_in_place && (later || which == 4 || size == 1));
+  bool in_place = rng.percent(30) &&
+                  !(all && quirks::alltoall_in_place && (later || which == 4 || size == 1)) &&
+                  !(which == 4 && later && quirks::ialltoallw_in_place);
   std::uint64_t id = rng.next();
   std::vector<int> items(static_cast<std::size_t>(size) * static_cast<std::size_t>(size));
   auto table = [&](int from, int to) -> int& { return items[static_cast<std::size_t>(from) * size + to]; };
@@ -235,6 +236,8 @@ void Engine::move_ragged(Rng& rng, Comm& comm, int which, bool later) {
     for (int b = 0; b < (all ? size : 1); ++b) {
       budget_ = 2e6 / size / (all ? size : 1);
       int n = rng.percent(15) ? 0 : draw_items(rng, kind);
+      if (which == 2 && quirks::chunks_by_extent)
+        n = std::min(n, std::max(0, 30000 / size / static_cast<int>(item_bytes(kind)) - unit));
       table(a, b) = all && in_place && b < a ? table(b, a) : (n + unit - 1) / unit * unit;
     }
   operation("%s%s on communicator %d (%d ranks), root %d, %d.. items%s, kind %d", later ? "i" : "",

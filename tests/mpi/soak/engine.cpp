@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "check.hpp"
+#include "quirks.hpp"
 
 namespace soak {
 
@@ -161,6 +162,7 @@ void Engine::draw_wild(Rng& rng) {
   wild.any_tag = !wild.any_source || rng.percent(60);
   wild.tag = rng.below(4);
   wild.source = rng.below(size);
+  if (size == 1 && quirks::lone_any_tag) wild.any_tag = false;
   wild.kind = static_cast<Kind>(rng.below(static_cast<int>(Kind::count)));
   int number = static_cast<int>(wilds_.size());
   int many = rng.in(1, 8);

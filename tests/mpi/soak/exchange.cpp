@@ -309,6 +309,7 @@ void Engine::exchange_truncated(Rng& rng, Comm& comm) {
     MPI_Errhandler old = MPI_ERRHANDLER_NULL;
     MPI_OK(MPI_Comm_get_errhandler(comm.handle, &old));
     MPI_OK(MPI_Comm_set_errhandler(comm.handle, MPI_ERRORS_RETURN));
+    if (quirks::errors_of_the_world) MPI_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     Buffer to = Buffer::make(local_, arenas_, plain, room);
     MPI_Status status = fresh_status();
     MPI_Request request = MPI_REQUEST_NULL;
@@ -328,6 +329,7 @@ void Engine::exchange_truncated(Rng& rng, Comm& comm) {
     if (kind != MPI_ERR_TRUNCATE) fail("a truncated receive returned class %d", kind);
     to.expect_anything_in_data(plain, room);
     to.same("buffer of a truncated receive");
+    if (quirks::errors_of_the_world) MPI_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     MPI_OK(MPI_Comm_set_errhandler(comm.handle, old));
     if (old != MPI_ERRORS_ARE_FATAL && old != MPI_ERRORS_RETURN) MPI_OK(MPI_Errhandler_free(&old));
   }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "check.hpp"
+#include "quirks.hpp"
 
 namespace soak {
 
@@ -217,7 +218,8 @@ void Pool::change(Rng& rng) {
     if (comm.number < (threads_ ? 1 : 1 + comms_[0].size())) return;  // given, not made
     if (comm.me >= 0) {
       operation("free communicator %d", comm.number);
-      MPI_OK(rng.percent(80) ? MPI_Comm_free(&comm.handle) : MPI_Comm_disconnect(&comm.handle));
+      MPI_OK(rng.percent(80) || quirks::disconnects_never ? MPI_Comm_free(&comm.handle)
+                                                          : MPI_Comm_disconnect(&comm.handle));
       EXPECT(comm.handle == MPI_COMM_NULL);
     } else {
       rng.percent(80);

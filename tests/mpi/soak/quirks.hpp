@@ -41,6 +41,30 @@ constexpr bool own_block_beyond_64k = openmpi;
 // Open MPI 4.1.4: a large message received into too small a buffer is written behind it.
 constexpr bool truncates_behind = openmpi;
 
+// MPICH 4.0.2: MPI_MAX and MPI_MIN of unsigned integers compare them as signed ones.
+constexpr bool unsigned_is_signed = mpich;
+
+// MPICH 4.0.2: MPI_Reduce in place at another root than 0 reads at MPI_IN_PLACE.
+constexpr bool reduce_in_place = mpich;
+
+// MPICH 4.0.2: Ialltoallw in place is wrong.
+constexpr bool ialltoallw_in_place = mpich;
+
+// MPICH 4.0.2: MPI_Comm_disconnect waits for ever where calls on the communicator are over.
+constexpr bool disconnects_never = mpich;
+
+// MPICH 4.0.2: the root of a broadcast writes what it sends over itself.
+constexpr bool bcast_writes_at_root = mpich;
+
+// MPICH 4.0.2: on a communicator of one rank a receive of any tag takes the messages of collectives.
+constexpr bool lone_any_tag = mpich;
+
+// MPICH 4.0.2: errors of MPI_Waitall, and of receives that ended at once, go to MPI_COMM_WORLD's handler.
+constexpr bool errors_of_the_world = mpich;
+
+// MPICH 4.0.2: a large (I)allgatherv goes in chunks of 32 KiB, counted in extents of each rank's own type.
+constexpr bool chunks_by_extent = mpich;
+
 // Open MPI 4.1.4: in place, Alltoallw and the non-blocking Alltoallv crash or are wrong.
 constexpr bool alltoall_in_place = openmpi;
 
