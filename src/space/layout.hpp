@@ -4,7 +4,9 @@
 // Where everything lies. Each rank of a node owns one slot of the address space, the same in all ranks; the
 // slot is its memfd, mapped from offset 0. Within the slot the rank's memory begins at its origin, which lies
 // a little further for each rank, because equal address bits 12..27 in all ranks make a collective that
-// reads all of them fight for the same cache sets (6 to 9 times slower on Zen 4).
+// reads all of them fight for the same ways of the first cache, which guesses them from those bits (6 to 9
+// times slower on Zen 4). It lies further by whole huge pages, so that ranks which allocate alike find the
+// same distance from their origins at every alignment up to that.
 //
 //   64<<39            slot of rank 0                          slot of rank 1                       169<<39
 //   |                 |colour|header|heap and anonymous mmap|  |colour|header|...                   |
@@ -30,8 +32,8 @@ inline constexpr std::uintptr_t kOverflowEnd = std::uintptr_t{60} << 39;
 
 inline constexpr int kMaxRanks = 1024;
 inline constexpr int kMaxShift = 39;
-inline constexpr std::uintptr_t kColourStep = 0x211000;
-inline constexpr int kColours = 256;
+inline constexpr std::uintptr_t kColourStep = 0x200000;
+inline constexpr int kColours = 128;
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
@@ -51,7 +53,7 @@ constexpr std::uintptr_t slot_origin(int rank, int shift) { return slot_start(ra
 
 static_assert(slot_shift(105) == 39 && slot_shift(106) == 38 && slot_shift(kMaxRanks) == 35);
 static_assert(slot_start(104, 39) + (std::uintptr_t{1} << 39) == kRegionEnd);
-static_assert(colour(255) < (std::uintptr_t{1} << 31),
+static_assert(colour(127) < (std::uintptr_t{1} << 31),
               "the colour must stay small beside the smallest slot, 32 GiB");
 
 // Local addresses [lo, hi) of static data that were moved into the slot: the same bytes lie at slot start +
