@@ -69,7 +69,7 @@ Cells* Group::make_cells(space::Space& space, int members) {
 }
 
 Group::Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*> cells,
-             std::vector<int> space_ranks, plan::Levels levels)
+             std::vector<int> space_ranks, const plan::Levels& levels)
     : state_(
           std::make_unique<State>(space, waiter, member, std::move(cells), std::move(space_ranks), levels)) {}
 

@@ -122,7 +122,7 @@ class Group {
   // flat.
   static Cells* make_cells(space::Space& space, int members);
   Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*> cells,
-        std::vector<int> space_ranks, plan::Levels levels);
+        std::vector<int> space_ranks, const plan::Levels& levels);
   ~Group();  // local; waits for nobody, cells are released when no peer can still read them
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;

@@ -46,6 +46,7 @@ T compare_swap(const char* function, T* data, T cond, T value, int at) {
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names
 #define NIGH_SHMEM_X(N, T)                                                                           \
   T shmem_##N##_atomic_fetch(const T* s, int at) { return load(__func__, s, at); }                   \
   T shmem_ctx_##N##_atomic_fetch(shmem_ctx_t, const T* s, int at) { return load(__func__, s, at); }  \
@@ -117,3 +118,4 @@ NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)
 #define NIGH_SHMEM_X(N, T) NIGH_SHMEM_OP(N, T, and) NIGH_SHMEM_OP(N, T, or) NIGH_SHMEM_OP(N, T, xor)
 NIGH_SHMEM_AMO_BITS(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
+// NOLINTEND(bugprone-macro-parentheses)

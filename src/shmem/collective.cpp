@@ -140,6 +140,7 @@ int shmem_alltoallsmem(shmem_team_t t, void* d, const void* s, ptrdiff_t dst, pt
   return alltoalls(__func__, t, d, s, dst, sst, n, 1);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names
 #define NIGH_SHMEM_X(N, T)                                                                              \
   int shmem_##N##_broadcast(shmem_team_t t, T* d, const T* s, size_t n, int root) {                     \
     return broadcast(__func__, t, d, s, n * sizeof(T), root, true);                                     \
@@ -201,3 +202,4 @@ NIGH_SHMEM_REDUCE_COMPLEX(NIGH_SHMEM_X)
 NIGH_SHMEM_X(32)
 NIGH_SHMEM_X(64)
 #undef NIGH_SHMEM_X
+// NOLINTEND(bugprone-macro-parentheses)

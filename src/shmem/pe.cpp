@@ -180,7 +180,7 @@ void shmem_info_get_version(int* major, int* minor) {
   *major = SHMEM_MAJOR_VERSION;
   *minor = SHMEM_MINOR_VERSION;
 }
-void shmem_info_get_name(char* name) { std::strcpy(name, SHMEM_VENDOR_STRING); }
+void shmem_info_get_name(char* name) { std::memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING); }
 
 // --- symmetric memory ---
 

@@ -68,6 +68,7 @@ void signal(const char* function, std::uint64_t* address, std::uint64_t value, i
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names
 #define NIGH_SHMEM_X(N, T)                                                                                   \
   void shmem_##N##_put(T* d, const T* s, size_t n, int to) { put(__func__, d, s, n * sizeof(T), to); }       \
   void shmem_ctx_##N##_put(shmem_ctx_t, T* d, const T* s, size_t n, int to) {                                \
@@ -171,6 +172,7 @@ NIGH_SHMEM_RMA_TYPES(NIGH_SHMEM_X)
   }
 NIGH_SHMEM_SIZES(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
+// NOLINTEND(bugprone-macro-parentheses)
 
 void shmem_putmem(void* d, const void* s, size_t n, int to) { put(__func__, d, s, n, to); }
 void shmem_ctx_putmem(shmem_ctx_t, void* d, const void* s, size_t n, int to) { put(__func__, d, s, n, to); }

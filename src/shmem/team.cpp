@@ -117,9 +117,11 @@ int make_team(const std::vector<int>& pes, const shmem_team_config_t* config, lo
 }
 }  // namespace
 
+// NOLINTBEGIN(misc-misplaced-const): handles that are constant
 shmem_team_t const SHMEM_TEAM_WORLD = &world;
 shmem_team_t const SHMEM_TEAM_SHARED = &shared;
 shmem_ctx_t const SHMEM_CTX_DEFAULT = &whole;
+// NOLINTEND(misc-misplaced-const)
 
 int shmem_team_my_pe(shmem_team_t team) { return team ? team->member : -1; }
 int shmem_team_n_pes(shmem_team_t team) { return team ? static_cast<int>(team->pes.size()) : -1; }
@@ -144,7 +146,10 @@ int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int siz
   if (size < 1 || start < 0 || start >= members || last < 0 || last >= members || (stride == 0 && size > 1))
     return -1;
   std::vector<int> pes;
-  for (int i = 0; i < size; ++i) pes.push_back(parent->pes[static_cast<std::size_t>(start + i * stride)]);
+  for (int i = 0; i < size; ++i) {
+    const int at = start + i * stride;
+    pes.push_back(parent->pes[static_cast<std::size_t>(at)]);
+  }
   int outcome = make_team(pes, config, mask, team);
   shmem_team_sync(parent);  // collective over the parent
   return outcome;

@@ -94,6 +94,7 @@ uint64_t shmem_signal_wait_until(uint64_t* address, int cmp, uint64_t value) {
   return shmem_signal_fetch(address);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names
 #define NIGH_SHMEM_X(N, T)                                                                                   \
   void shmem_##N##_wait_until(T* v, int cmp, T value) {                                                      \
     until(__func__, [&] { return holds(v, cmp, value); });                                                   \
@@ -141,6 +142,7 @@ uint64_t shmem_signal_wait_until(uint64_t* address, int cmp, uint64_t value) {
   }
 NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
+// NOLINTEND(bugprone-macro-parentheses)
 
 namespace {
 long* lock_word(const char* function, long* lock) {

@@ -69,8 +69,10 @@ typedef struct shmem_team_config_t {
   int num_contexts;
 } shmem_team_config_t;
 #define SHMEM_TEAM_NUM_CONTEXTS 1L
+/* NOLINTBEGIN(misc-misplaced-const): handles that are constant */
 extern shmem_team_t const SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED;
 extern shmem_ctx_t const SHMEM_CTX_DEFAULT;
+/* NOLINTEND(misc-misplaced-const) */
 #define SHMEM_TEAM_INVALID ((shmem_team_t)0)
 #define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
 
@@ -117,6 +119,7 @@ int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t* team);
 void shmem_ctx_destroy(shmem_ctx_t ctx);
 
 /* --- remote memory access --- */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and names */
 #define NIGH_SHMEM_X(N, T)                                                                                  \
   void shmem_##N##_put(T* dest, const T* source, size_t nelems, int pe);                                    \
   void shmem_ctx_##N##_put(shmem_ctx_t ctx, T* dest, const T* source, size_t nelems, int pe);               \
@@ -303,6 +306,7 @@ NIGH_SHMEM_REDUCE_COMPLEX(NIGH_SHMEM_X)
 NIGH_SHMEM_X(32)
 NIGH_SHMEM_X(64)
 #undef NIGH_SHMEM_X
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* --- order and locks --- */
 void shmem_fence(void);
