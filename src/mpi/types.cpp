@@ -26,6 +26,7 @@ std::mutex listing;  // the lists; nothing is called under it
 TypeInfo* named_types = nullptr;
 TypeInfo* unused = nullptr;
 int keyval = MPI_KEYVAL_INVALID;
+MPI_Comm self = MPI_COMM_NULL;
 
 TypeInfo* new_info() {
   const std::lock_guard lock(listing);
@@ -143,7 +144,9 @@ TypeInfo* make(MPI_Datatype type, std::uintptr_t bits) {
 }
 
 void start() { real().Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr); }
-void stop() {}
+void stop() {
+  if (self != MPI_COMM_NULL) real().Comm_free(&self);
+}
 const Hooks hooks(start, stop);
 
 }  // namespace
@@ -189,11 +192,23 @@ MPI_Datatype handle_of(const TypeInfo& info) {
   return type;
 }
 
+// Of this process alone, as MPI_COMM_SELF, on which the user may wait for any message. A split, because a
+// duplicate would call what the user has attached. Null: the library refused.
+MPI_Comm own_self() {
+  static std::mutex lock;
+  const std::lock_guard guard(lock);
+  if (self == MPI_COMM_NULL) real().Comm_split(MPI_COMM_SELF, 0, 0, &self);
+  return self;
+}
+
 // A message to ourselves: the library itself cuts elements where the bytes end.
 bool to_self(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
              MPI_Datatype to_type) {
-  return real().Sendrecv(from, from_count, from_type, 0, 0, to, to_count, to_type, 0, 0, MPI_COMM_SELF,
-                         MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  static std::atomic<unsigned> calls = 0;  // threads may be here at once
+  const int tag = static_cast<int>(calls.fetch_add(1, std::memory_order_relaxed) % 32768);
+  const MPI_Comm comm = own_self();
+  return comm != MPI_COMM_NULL && real().Sendrecv(from, from_count, from_type, 0, tag, to, to_count, to_type,
+                                                  0, tag, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
 char* element_at(const void* buffer, const TypeInfo& info, MPI_Count i) {

@@ -305,5 +305,25 @@ void types_too_many_blocks(void) {
   exchange(MPI_INT, n, type, 1, 2, 1);
   exchange(MPI_INT, 2 * n, type, 2, 3, 0);
   exchange(type, 1, type, 1, 4, 1);
+  // A part of an element, while a message of our own is awaited.
+  const int part = 60000;
+  int* data = heap(2 * n * sizeof *data);
+  if (rank == 0) {
+    fill(data, (size_t)part * sizeof *data, 9);
+    MPI_Send(data, part, MPI_INT, 1, 5, MPI_COMM_WORLD);
+  } else {
+    int mine = 0, seven = 7;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Irecv(&mine, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &request);
+    MPI_Recv(data, 1, type, 0, 5, MPI_COMM_WORLD, &status);
+    CHECK(count_of(&status) == part * (int)sizeof *data);
+    for (int i = 0; i < part; ++i) data[i] = data[2 * i];
+    CHECK(filled(data, (size_t)part * sizeof *data, 9));
+    MPI_Send(&seven, 1, MPI_INT, 0, 3, MPI_COMM_SELF);
+    MPI_Wait(&request, &status);
+    CHECK(mine == 7 && status.MPI_TAG == 3);
+  }
+  free(data);
   MPI_Type_free(&type);
 }
