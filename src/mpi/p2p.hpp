@@ -69,6 +69,12 @@ int finish_receive(const Landing& landing, MPI_Status& status);
 // A receive ended with `error`. If that was because the user's buffer is smaller than even a descriptor, what
 // was offered is done with.
 void discard_refused(MPI_Comm comm, const MPI_Status& status, int error);
+// Some communicator has an error handler that lets the program go on: then receives without room for even a
+// descriptor are tracked, too, so that what they refused is found.
+extern std::atomic<bool> g_forgiving;
+inline bool never_brings(MPI_Datatype type, MPI_Count count) {
+  return surely_small(type, count) && !g_forgiving.load(std::memory_order_relaxed);
+}
 // The communicator of a message that a probe has matched, MPI_COMM_WORLD if we did not note it (probe.cpp).
 MPI_Comm forget_message(MPI_Message message);
 

@@ -124,7 +124,7 @@ template <class Init, class Count>
 int recv_init(Init whole, void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const int error = whole(buffer, count, type, source, tag, comm, request);
-  if (error != MPI_SUCCESS || source == MPI_PROC_NULL || surely_small(type, count)) return error;
+  if (error != MPI_SUCCESS || source == MPI_PROC_NULL || never_brings(type, count)) return error;
   if (track(*request, buffer, count, type, comm, true)) return MPI_SUCCESS;
   real().Request_free(request);
   return raise(comm, MPI_ERR_NO_MEM);

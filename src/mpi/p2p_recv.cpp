@@ -13,6 +13,9 @@
 #include "mpi/p2p.hpp"
 
 namespace nigh::mpi {
+
+std::atomic<bool> g_forgiving = false;
+
 namespace {
 
 constexpr std::size_t huge_page = 2u << 20;
@@ -40,6 +43,7 @@ int error_class(int code) {
 
 bool land(const Landing& landing, std::uint64_t& bytes, int& error) {
   TypeInfo& info = *landing.type;
+  if (capacity_of(landing) < wire_bytes) return false;
   Descriptor wire;
   const Range range = range_of(info, landing.buffer, landing.count);
   if (info.contiguous)
@@ -80,10 +84,13 @@ void discard_refused(MPI_Comm comm, const MPI_Status& status, int error) {
   if (from < 0 || from == process().space->rank() || !refused_descriptor(status)) return;
   deliver_posted(true);  // what came before it is no longer among the offers
   message::Offers& offers = *process().offers;
-  if (message::Offer* offer = offers.oldest(from, state->context, status.MPI_TAG)) {
-    char nothing = 0;
+  message::Offer* offer = offers.oldest(from, state->context, status.MPI_TAG);
+  if (!offer) return;
+  char nothing = 0;
+  if (refused_surely)
     offers.take(offer, &nothing, nullptr, 0);
-  }
+  else
+    message::Offers::reserve(offer);
 }
 
 namespace {
@@ -126,6 +133,11 @@ template <class Imrecv, class Count>
 
 using namespace nigh::mpi;
 
+int nigh_mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  if (handler != MPI_ERRORS_ARE_FATAL) g_forgiving = true;
+  return real().Comm_set_errhandler(comm, handler);
+}
+
 #define NIGH_RECV(name, start, Count)                                                                   \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
                       MPI_Status* status) {                                                             \
@@ -141,7 +153,7 @@ using namespace nigh::mpi;
 #define NIGH_IRECV(name, Count)                                                                         \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
                       MPI_Request* request) {                                                           \
-    if (surely_small(type, count)) [[likely]]                                                           \
+    if (never_brings(type, count)) [[likely]]                                                           \
       return real().name(buffer, count, type, source, tag, comm, request);                              \
     const int error = real().name(buffer, count, type, source, tag, comm, request);                     \
     if (error != MPI_SUCCESS || source == MPI_PROC_NULL) return error;                                  \
@@ -166,7 +178,7 @@ using namespace nigh::mpi;
     const bool nobody = *message == MPI_MESSAGE_NO_PROC;                                  \
     const MPI_Comm comm = forget_message(*message);                                       \
     const int error = real().name(buffer, count, type, message, request);                 \
-    if (error != MPI_SUCCESS || nobody || surely_small(type, count)) return error;        \
+    if (error != MPI_SUCCESS || nobody || never_brings(type, count)) return error;        \
     return posted(buffer, count, type, comm, request);                                    \
   }
 NIGH_RECV(Recv, Irecv, int)

@@ -152,12 +152,12 @@ static void truncate(const int* rooms, int count, int bytes) {
   char *data = heap((size_t)bytes), *in = heap((size_t)bytes + 1);
   for (int i = 0; i < count; ++i)
     for (int way = 0; way < 3; ++way) {
-      const int room = rooms[i];
+      const int room = rooms[i], rest = bytes - 1000;
       MPI_Request request;
       if (rank == 0) {
         fill(data, (size_t)bytes, (unsigned)i);
         MPI_Send(data, bytes, MPI_BYTE, 1, 0, comm);
-        MPI_Send(data, bytes, MPI_BYTE, 1, 0, comm);
+        MPI_Send(data, rest, MPI_BYTE, 1, 0, comm);
       } else if (rank == 1) {
         int error = MPI_SUCCESS, flag = 0;
         MPI_Status status;
@@ -172,9 +172,9 @@ static void truncate(const int* rooms, int count, int bytes) {
         CHECK(class_of(error) == MPI_ERR_TRUNCATE);
         CHECK(in[room] == (char)0xee || !strict);
         MPI_Probe(0, 0, comm, &status);
-        CHECK(count_of(&status) == bytes);
+        CHECK(count_of(&status) == rest);
         CHECK(MPI_Recv(in, bytes, MPI_BYTE, 0, 0, comm, &status) == MPI_SUCCESS);
-        CHECK(filled(in, (size_t)bytes, (unsigned)i) && count_of(&status) == bytes);
+        CHECK(filled(in, (size_t)rest, (unsigned)i) && count_of(&status) == rest);
       }
     }
   free(data);
@@ -191,6 +191,30 @@ void truncation(void) {
 void truncation_below_descriptor(void) {
   const int rooms[] = {0, 1, 16, 100, 239};
   truncate(rooms, 5, 50000);
+}
+
+// A plain message that is too long says nothing of the large one behind it.
+void truncation_of_plain(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int n = 50000;
+  char* data = heap((size_t)n);
+  if (rank == 0) {
+    fill(data, (size_t)n, 8);
+    MPI_Send(data, 100, MPI_BYTE, 1, 0, comm);
+    MPI_Send(data, n, MPI_BYTE, 1, 0, comm);
+  } else if (rank == 1) {
+    MPI_Status status;
+    pause_ms(5);
+    CHECK(class_of(MPI_Recv(data, 50, MPI_BYTE, 0, 0, comm, &status)) == MPI_ERR_TRUNCATE);
+    CHECK(MPI_Recv(data, n, MPI_BYTE, 0, 0, comm, &status) == MPI_SUCCESS);
+    CHECK(filled(data, (size_t)n, 8) && count_of(&status) == n);
+  }
+  free(data);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_free(&comm);
 }
 
 void truncation_in_waitall(void) {
