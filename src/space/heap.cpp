@@ -29,6 +29,7 @@ void* nigh_je_realloc(void*, size_t);
 void nigh_je_free(void*);
 void* nigh_je_memalign(size_t, size_t);
 int nigh_je_posix_memalign(void**, size_t, size_t);
+void* nigh_je_mallocx(size_t, int);
 size_t nigh_je_malloc_usable_size(void*);
 // glibc under its own other names.
 void* __libc_malloc(size_t);
@@ -39,9 +40,8 @@ void* __libc_memalign(size_t, size_t);
 
 // oversize_threshold 0: large blocks come from the caller's arena like all others. zero_realloc as glibc.
 const char* nigh_je_malloc_conf =
-    "oversize_threshold:0,retain:true,tcache_max:262144,dirty_decay_ms:10000,muzzy_decay_ms:0,zero_realloc:"
-    "free,abort_conf:"
-    "false";
+    "oversize_threshold:0,retain:true,tcache_max:262144,dirty_decay_ms:10000,muzzy_decay_ms:0,"
+    "zero_realloc:free,abort_conf:false";
 }
 
 namespace nigh::space {
@@ -100,6 +100,16 @@ static bool ours_for(std::uintptr_t caller) {
   return g_hot.limit != 0 && !from_libc(caller);
 }
 
+// On a page: jemalloc begins unaligned large blocks at a random line of one, and blocks of ranks that
+// allocate alike would not correspond (nigh_remote_address).
+static void* on_page(std::size_t bytes, bool zeroed) {
+  constexpr int lg_align = 12, zero = 0x40;  // MALLOCX_LG_ALIGN, MALLOCX_ZERO
+  static_assert(std::size_t{1} << lg_align == kPage);
+  void* data = nigh_je_mallocx(bytes, lg_align | (zeroed ? zero : 0));
+  if (data == nullptr) errno = ENOMEM;
+  return data;
+}
+
 static void* prepare_large(void* data, std::size_t bytes) {
   if (data != nullptr && bytes >= kLarge) huge_block(reinterpret_cast<std::uintptr_t>(data), bytes);
   return data;
@@ -107,7 +117,7 @@ static void* prepare_large(void* data, std::size_t bytes) {
 
 __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller) {
   if (!ours_for(caller)) return __libc_malloc(bytes);
-  return prepare_large(nigh_je_malloc(bytes), bytes);
+  return bytes < kLarge ? nigh_je_malloc(bytes) : prepare_large(on_page(bytes, false), bytes);
 }
 
 // Reused memory is zeroed by writing, not by giving it back and faulting it in again; blocks that are too
@@ -121,7 +131,7 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
     return nullptr;
   }
   t_zeroing = bytes <= std::size_t{256} << 20;
-  void* data = nigh_je_calloc(1, bytes);
+  void* data = bytes < kLarge ? nigh_je_calloc(1, bytes) : on_page(bytes, true);
   t_zeroing = false;
   return prepare_large(data, bytes);
 }

@@ -49,7 +49,8 @@ static long option(char** argv, const char* name, long otherwise) {
 struct Board {
   _Atomic(uint64_t) written[1024];
   _Atomic(uint32_t) arrived, left;
-  char* text; /* its own heap memory, for peers to write into */
+  char* text;  /* its own heap memory, for peers to write into */
+  char* large; /* 8 MiB of it, as all ranks have */
 };
 
 /* All reachable ranks meet at rank `home`'s board. */
@@ -91,6 +92,8 @@ static void exchange(struct Board* mine, int reached, int share) {
     if (!nigh_space_reachable(rank)) continue;
     struct Board* theirs = board_of(rank);
     if ((rank == g_rank) != (theirs == mine)) fail("a wrong address was published");
+    if (nigh_remote_address(rank, mine->large) != theirs->large)
+      fail("blocks of ranks that allocate alike do not correspond");
     atomic_store(&theirs->written[g_rank], 1000003u * (uint64_t)g_rank + (uint64_t)rank);
     memset(theirs->text + 64 * g_rank, 'A' + g_rank % 26, 64); /* a plain pointer of another process */
   }
@@ -139,6 +142,7 @@ int main(int argc, char** argv) {
   if (mine->text == NULL || nigh_space_global(mine->text, 64 * 1024) != mine->text)
     fail("malloc is not in the space");
   memset(mine->text, 0, 64 * 1024);
+  mine->large = malloc((size_t)8 << 20);
 
   nigh_space_publish(mine);
   double begun = now_ms();
