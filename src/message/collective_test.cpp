@@ -170,7 +170,7 @@ TEST(collective, a_bcast_root_runs_ahead_and_is_held_by_its_cells) {
 
 TEST(collective, small_calls_allocate_nothing) {
   run_job(2, {}, [&](Rank& self) {
-    double operand[64] = {}, result[256];
+    double operand[128] = {}, result[256];  // alltoall and reduce_scatter send a block to each
     auto round = [&](std::size_t bytes) {
       for (int kind = 0; kind < 11; ++kind)
         self.group.run({.kind = static_cast<Kind>(kind),
