@@ -225,11 +225,16 @@ bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type,
   return true;
 }
 
+// In one go: another thread may be waiting to use its handle again.
 void untrack(Record& record) {
-  if (record.active) deactivate(record);
-  drop(record.type);
-  const TableLock lock;
-  g_table.erase(&record);
+  TypeInfo* type = record.type;
+  {
+    const TableLock lock;
+    if (record.active && record.large) add(g_large, -1);
+    if (record.active) add(g_live, -1);
+    g_table.erase(&record);
+  }
+  drop(type);
 }
 
 int settle(Record& record, MPI_Status& status, int library_error) {

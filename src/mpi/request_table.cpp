@@ -38,8 +38,9 @@ bool Table::grow() {
 Record* Table::insert(std::uintptr_t key) {
   if (2 * used_ > mask_ && !grow()) return nullptr;
   std::size_t i = home(key);
-  for (; slots_[i].key != 0; i = (i + 1) & mask_)
-    if (slots_[i].key == key) return slots_[i].record;
+  for (; slots_[i].key != 0 && slots_[i].key != key; i = (i + 1) & mask_) {}
+  const bool old = slots_[i].key != 0;
+  if (old && !(g_process.multiple && slots_[i].record->pinned)) return slots_[i].record;
   if (!free_) {
     constexpr int chunk = 64;
     auto* made = static_cast<Record*>(std::calloc(chunk, sizeof(Record)));
@@ -53,12 +54,21 @@ Record* Table::insert(std::uintptr_t key) {
   Record* record = free_;
   free_ = record->next;
   record->key = key;
+  record->detached = false;
+  if (old)
+    slots_[i].record->detached = true;
+  else
+    ++used_;
   slots_[i] = {.key = key, .record = record};
-  ++used_;
   return record;
 }
 
 void Table::erase(Record* record) {
+  if (record->detached) {
+    record->next = free_;
+    free_ = record;
+    return;
+  }
   std::size_t i = home(record->key);
   while (slots_[i].key != record->key) i = (i + 1) & mask_;
   for (std::size_t j = i;;) {

@@ -37,6 +37,7 @@ struct Record {
   bool delivered = false;  // the payload is in the buffer, and the library does not know
   bool abandoned = false;  // MPI_Request_free: nobody will ask again
   bool pinned = false;
+  bool detached = false;  // its handle is another request's by now; whoever has it pinned still settles it
   Record* next = nullptr;
 };
 
@@ -71,7 +72,9 @@ class Table {
       if (slots_[i].key == 0) return nullptr;
     }
   }
-  // The record of `key`, an old one is taken over; nullptr: no memory.
+  // The record of `key`; nullptr: no memory. There may be an old one: the library gives a handle out again as
+  // soon as its request is complete, which with threads is before we have settled that. Such a one is
+  // detached, others are taken over.
   Record* insert(std::uintptr_t key);
   void erase(Record* record);
   // Every record; f may erase the one that it is given, and only that.
@@ -135,12 +138,14 @@ void abandon(Record& record);
 void abandon_receive(Record& record);
 void untrack(Record& record);
 
-// Active ones are pinned: the caller waits for it or tests it, and settles, concludes or unpins it.
+// Found ones are pinned: the caller waits for it or tests it, and settles, concludes or unpins it. One that
+// another thread has pinned is that thread's, whose request is complete; the handle is the library's again.
 inline Record* find_request(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return nullptr;
   const TableLock lock;
   Record* record = g_table.find(handle_bits_of(request));
   if (!record || (record->carrier && !record->operation)) return nullptr;
+  if (g_process.multiple && record->pinned && !record->carrier) return nullptr;
   record->pinned = true;
   return record;
 }

@@ -48,6 +48,7 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
 
 [[gnu::noinline]] int wait(MPI_Request* request, MPI_Status* status) {
   Record* record = find_request(*request);
+  if (record && !record->active) unpin(*record);
   if (!record || !record->active) return library_wait(request, status);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
@@ -68,6 +69,7 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) status = &own;
   int error = MPI_SUCCESS;
   if (!record || !record->active) {
+    if (record) unpin(*record);
     error = real().Test(request, flag, status);
   } else if (!record->carrier) {
     error = real().Test(request, flag, status);
@@ -90,6 +92,7 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   Record* record = find_request(request);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
+  if (record && !record->active) unpin(*record);
   if (!record || !record->active) return real().Request_get_status(request, flag, status);
   if (record->carrier) {
     *flag = advance(*record->operation) ? 1 : 0;

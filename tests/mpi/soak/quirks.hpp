@@ -65,8 +65,8 @@ constexpr bool errors_of_the_world = mpich;
 // MPICH 4.0.2: a large (I)allgatherv goes in chunks of 32 KiB, counted in extents of each rank's own type.
 constexpr bool chunks_by_extent = mpich;
 
-// Open MPI 4.1.4: Alltoallw on a communicator of one rank is wrong, or crashes.
-constexpr bool lone_alltoallw = openmpi;
+// Open MPI 4.1.4: Alltoallw on a communicator of one rank is wrong, or crashes; so does Ialltoallw.
+constexpr bool alltoallw_crashes = openmpi;
 
 // Open MPI 4.1.4: in place, Alltoallw and the non-blocking Alltoallv crash or are wrong.
 constexpr bool alltoall_in_place = openmpi;
