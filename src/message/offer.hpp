@@ -99,9 +99,9 @@ class Offers {
 
   // Measured thresholds (docs/decisions/0009); tests and benchmarks set their own, the same on both sides.
   struct Tuning {
-    std::size_t halves_from = 256 * 1024;       // from here on the sender copies chunks as well
-    std::size_t chunk = 64 * 1024;              // what is claimed at a time
-    std::size_t kept_bytes = 32 * 1024 * 1024;  // memory for staged copies that is kept for the next
+    std::size_t halves_from = std::size_t{256} << 10;  // from here on the sender copies chunks as well
+    std::size_t chunk = std::size_t{64} << 10;         // what is claimed at a time
+    std::size_t kept_bytes = std::size_t{32} << 20;    // memory for staged copies that is kept for the next
   };
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
