@@ -29,6 +29,9 @@ namespace {
 
 // A word on stderr when somebody is missing for so long.
 constexpr long late_ms = 10'000;
+// Whom we have met began before we publish, so that its own time is over before ours is for the second time;
+// and then it needs a CPU to say so.
+constexpr long grace_ms = 2'000;
 // Open files of the program, about, beside one for each peer.
 constexpr rlim_t spare_files = 24;
 
@@ -186,7 +189,7 @@ void Join::publish() {
   if (!conclude(mine, Joined::published))
     return stand_aside("the other ranks waited for this one in vain and went on without it");
   published_ = true;
-  deadline_ = now_ + timeout_ms_;
+  deadline_ = now_ + timeout_ms_ + grace_ms;
   last_look_ = now_;
   // Whoever listens at the other end of a link wakes up and finds the word; what they send still arrives.
   for (int i = 0; i < links_; ++i)
