@@ -19,7 +19,8 @@ struct type {
   char group;
 };
 static int tame;   /* leave out what MPICH itself can't */
-static int levels; /* several nodes: what then remains the library's only with one type, or spinning ranks take minutes */
+static int levels; /* several nodes: what then remains the library's only with one type, or spinning ranks
+                      take minutes */
 static struct type types[64];
 static int type_count;
 

@@ -40,7 +40,8 @@ typedef void (*Trap)(void);
 #define TRAPS(X)                                                                                            \
   X(sizes_blocking)                                                                                         \
   X(sizes_nonblocking)                                                                                      \
-  X(send_modes) X(legal_exchange) X(self_send) X(private_buffers) X(order_with_wildcards) X(probe_counts)   \
+  X(send_modes)                                                                                             \
+  X(legal_exchange) X(self_send) X(private_buffers) X(order_with_wildcards) X(probe_counts)                 \
       X(probe_behind_posted) X(matched_probes) X(matched_probe_order) X(truncation)                         \
           X(truncation_below_descriptor) X(truncation_of_plain) X(truncation_in_waitall) X(error_handler)   \
               X(persistent) X(persistent_mixed) X(cancel_receive) X(cancel_send) X(request_free)            \
