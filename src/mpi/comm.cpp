@@ -133,6 +133,14 @@ void drop_state(CommState& state) {
   all.spare = &state;
 }
 
+// MPICH frees what has pending requests only when the last of these ends, from within its progress, and drops
+// its lock around the delete function of an attribute: another thread that polls then enters UCX's progress
+// beside it, which aborts. So our attribute goes first, while nothing is under way in this thread.
+void detach_state(MPI_Comm comm) {
+  CommState* state = comm == MPI_COMM_NULL ? nullptr : comm_state(comm);
+  if (state && comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) real().Comm_delete_attr(comm, book().keyval);
+}
+
 void comms_start() {
   Book& all = book();
   fill_cache();

@@ -91,6 +91,7 @@ void make_state(MPI_Comm comm, std::uint64_t name);
 CommState* new_state(MPI_Comm comm);
 bool enter_state(CommState& state);
 void drop_state(CommState& state);
+void detach_state(MPI_Comm comm);  // before the library frees it
 std::uint64_t mix(std::uint64_t a, std::uint64_t b);
 
 // nullptr: the call is the library's.

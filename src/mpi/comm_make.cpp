@@ -116,6 +116,18 @@ int nigh_mpi_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
               [&] { return real().Intercomm_merge(comm, high, made); });
 }
 
+int nigh_mpi_Comm_free(MPI_Comm* comm) {
+  const Away away;
+  if (comm) detach_state(*comm);
+  return real().Comm_free(comm);
+}
+
+int nigh_mpi_Comm_disconnect(MPI_Comm* comm) {
+  const Away away;
+  if (comm) detach_state(*comm);
+  return real().Comm_disconnect(comm);
+}
+
 // Collective over the members of the group only.
 int nigh_mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   CommState* state = comm_state(comm);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 
+#include "mpi/ours.hpp"
 #include "mpi/process.hpp"
 
 namespace nigh::mpi {
@@ -267,3 +268,15 @@ bool pack(void* to, std::size_t bytes, const void* buffer, MPI_Count count, Type
 }
 
 }  // namespace nigh::mpi
+
+using nigh::mpi::real;
+
+// Our attribute goes before the type: why, see detach_state() in comm.cpp.
+int nigh_mpi_Type_free(MPI_Datatype* type) {
+  void* value = nullptr;
+  int found = 0;
+  if (type && *type != MPI_DATATYPE_NULL && nigh::mpi::keyval != MPI_KEYVAL_INVALID &&
+      real().Type_get_attr(*type, nigh::mpi::keyval, &value, &found) == MPI_SUCCESS && found)
+    real().Type_delete_attr(*type, nigh::mpi::keyval);
+  return real().Type_free(type);
+}
