@@ -7,19 +7,20 @@
 #define NIGH_SHMEM_GENERIC_H
 
 /* distinct types only: int32_t and its likes are among them */
-#define NIGH_SHMEM_G_RMA(X, ...)                                                             \
-  X(float, float, __VA_ARGS__)                                                               \
-  X(double, double, __VA_ARGS__)                                                             \
-  X(longdouble, long double, __VA_ARGS__)                                                    \
-  X(char, char, __VA_ARGS__) X(schar, signed char, __VA_ARGS__) X(short, short, __VA_ARGS__) \
-      X(uchar, unsigned char, __VA_ARGS__) X(ushort, unsigned short, __VA_ARGS__)            \
-          NIGH_SHMEM_G_AMO(X, __VA_ARGS__)
-#define NIGH_SHMEM_G_AMO(X, ...)                                          \
-  X(int, int, __VA_ARGS__)                                                \
-  X(long, long, __VA_ARGS__)                                              \
-  X(longlong, long long, __VA_ARGS__)                                     \
-  X(uint, unsigned int, __VA_ARGS__) X(ulong, unsigned long, __VA_ARGS__) \
-      X(ulonglong, unsigned long long, __VA_ARGS__)
+#define NIGH_SHMEM_G_RMA(X, ...)          \
+  X(float, float, __VA_ARGS__)            \
+  X(double, double, __VA_ARGS__)          \
+  X(longdouble, long double, __VA_ARGS__) \
+  X(char, char, __VA_ARGS__)              \
+  X(schar, signed char, __VA_ARGS__)      \
+  X(short, short, __VA_ARGS__)            \
+  X(uchar, unsigned char, __VA_ARGS__) X(ushort, unsigned short, __VA_ARGS__) NIGH_SHMEM_G_AMO(X, __VA_ARGS__)
+#define NIGH_SHMEM_G_AMO(X, ...)      \
+  X(int, int, __VA_ARGS__)            \
+  X(long, long, __VA_ARGS__)          \
+  X(longlong, long long, __VA_ARGS__) \
+  X(uint, unsigned int, __VA_ARGS__)  \
+  X(ulong, unsigned long, __VA_ARGS__) X(ulonglong, unsigned long long, __VA_ARGS__)
 #define NIGH_SHMEM_G_BITS(X, ...)      \
   X(uint, unsigned int, __VA_ARGS__)   \
   X(ulong, unsigned long, __VA_ARGS__) \
