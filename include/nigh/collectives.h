@@ -65,7 +65,8 @@ typedef enum nigh_element {
 } nigh_element;
 
 /* All ranks that this one can reach; collective. And the members of the same `colour`, in order of `key`,
- * then of their number in the parent; a negative colour gets NULL. Free is local and waits for nobody. */
+ * then of their number in the parent; a negative colour gets NULL. All members get the new group, or all get
+ * NIGH_ERR_NO_MEMORY when it ends for one of them. Free is local and waits for nobody. */
 int nigh_group_world(nigh_group* group);
 int nigh_group_split(nigh_group parent, int colour, int key, nigh_group* group);
 void nigh_group_free(nigh_group* group);

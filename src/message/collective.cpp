@@ -52,7 +52,8 @@ Group::State::State(space::Space& space, Waiter& waiter, int member, std::vector
       tree(levels, size),
       small_tree(tree.flat() && size > flat_members ? eights(size) : levels, size),
       in(static_cast<std::size_t>(size)),
-      out(static_cast<std::size_t>(size)) {
+      out(static_cast<std::size_t>(size)),
+      cards(static_cast<std::size_t>(size)) {
   family.reserve(static_cast<std::size_t>(size));
 }
 
@@ -76,6 +77,10 @@ Group::Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*
 Group::~Group() {
   State& g = *state_;
   for (auto& stage : g.stages) g.space.release(stage->data);
+  if (std::find(g.cells.begin(), g.cells.end(), nullptr) != g.cells.end()) {  // nobody has met this group
+    if (Cells* own = cells()) g.space.release(own);
+    return;
+  }
   for (int member = 0; member < g.size; ++member)
     if (member != g.me)
       g.cells[static_cast<std::size_t>(member)]->departed.fetch_add(1, std::memory_order_acq_rel);

@@ -123,6 +123,16 @@ class Group {
   static Cells* make_cells(space::Space& space, int members);
   Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*> cells,
         std::vector<int> space_ranks, const plan::Levels& levels);
+  // Without the others' cells, but with its own: meet() says where theirs are, before the first call. Nothing
+  // can fail after this. nullptr: no memory.
+  static std::unique_ptr<Group> unmet(space::Space& space, Waiter& waiter, int member,
+                                      std::vector<int> space_ranks, const plan::Levels& levels);
+  void meet(int member, Cells* cells);
+  [[nodiscard]] Cells* cells() const;  // its own
+  // A call of this group: the members of the same colour, in the order of key, then member, have a group of
+  // their own; a negative colour none. All of a colour have it, or none, when one of them has no memory or is
+  // not `able` for reasons of its own; this group goes on.
+  Outcome split(int colour, int key, bool able, std::unique_ptr<Group>& made);
   ~Group();  // local; waits for nobody, cells are released when no peer can still read them
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -133,6 +143,8 @@ class Group {
   void set_reproducible(bool on);
 
   Outcome run(const Call& call);
+  // This member has no memory for a call that the others make: it ends for all.
+  void abandon();
 
   // Non-blocking. The arrays of the call must live until it has ended. nullptr: no memory.
   class Pending;
@@ -153,6 +165,7 @@ class Group {
   [[nodiscard]] bool validate() const;
 
  private:
+  void leave_unmet();
   std::unique_ptr<State> state_;
 };
 

@@ -93,12 +93,19 @@ struct Group::State {
   std::vector<void*> out;
   std::vector<int> family;     // scratch: children
   std::vector<Bytes> scratch;  // of scans
+  struct Card {
+    int colour, key;
+    Cells* cells;
+  };
+  std::vector<Card> cards;  // what the members say to each other when the group is split
   Counts counts;
   std::uint64_t idle = 0;  // looks of advance() without progress
   std::int64_t looked_ns = 0;
 
   State(space::Space& space, Waiter& waiter, int member, std::vector<Cells*> cells, std::vector<int> ranks,
         const plan::Levels& levels);
+
+  [[nodiscard]] std::unique_ptr<Group> beginning_of(int colour, std::vector<int>& members) const;
 
   // --- calls ---
   [[nodiscard]] Pending::Engine engine_for(const Call& call) const;

@@ -12,24 +12,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <new>
+#include <thread>
 
 #include "message/collective_trial.hpp"
-
-namespace {
-thread_local std::size_t news = 0, most_news = ~std::size_t{0};  // beyond these there is no memory
-}
-// Counts what this thread allocates; the rest is as ever. A sanitizer has its own.
-#ifndef NIGH_SANITIZED
-// Not inlined: gcc would take malloc and free for a mismatched pair.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (++news > most_news) throw std::bad_alloc();
-  if (void* data = std::malloc(bytes)) return data;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-#endif
+#include "message/scarce_memory.hpp"
 
 namespace nigh::message::testing {
 namespace {

@@ -24,7 +24,10 @@ class PartlyPrivate final : public space::Space {
   void show(const void* data);
   void die() { threads_.die(); }
   void* alloc(std::size_t bytes, std::size_t align) override;
-  void release(void* data) override { threads_.release(data); }
+  void release(void* data) override {
+    ++releases;
+    threads_.release(data);
+  }
   void publish(space::Root root, void* data) override { threads_.publish(root, data); }
   [[nodiscard]] void* root(int rank, space::Root root) const override { return threads_.root(rank, root); }
   [[nodiscard]] bool reachable(int) const override { return true; }
@@ -32,7 +35,7 @@ class PartlyPrivate final : public space::Space {
   [[nodiscard]] bool alive(int rank) const override { return threads_.alive(rank); }
   [[nodiscard]] void* remote(int, const void*) const override { return nullptr; }
 
-  std::size_t allocs = 0, allocated = 0;
+  std::size_t allocs = 0, allocated = 0, releases = 0;
   std::size_t limit = ~std::size_t{0};  // alloc fails beyond so many bytes
 
  private:

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // include/nigh/collectives.h: groups over the space of this process, each function one Call. The first group
-// is made of cells that every rank publishes once; a split needs nothing but an allgather over its parent.
-#include <algorithm>
+// is made of cells that every rank publishes once. Where memory ends, all members of a group are told.
 #include <memory>
 #include <new>
 
@@ -15,7 +14,6 @@ extern "C" __attribute__((weak)) nigh::space::ProcessSpace* nigh_space_object(st
 
 struct nigh_group_data {
   std::unique_ptr<nigh::message::Group> group;
-  std::vector<int> ranks;
   nigh_call* start_next = nullptr;
 };
 struct nigh_call_data {
@@ -44,76 +42,75 @@ int code_of(Outcome outcome) {
   return outcome == Outcome::no_memory ? NIGH_ERR_NO_MEMORY : NIGH_ERR_PEER_DEAD;
 }
 
-int make(space::Space& space, std::vector<Cells*> cells, std::vector<int> ranks, int member,
-         nigh_group* group) {
-  auto made = std::make_unique<nigh_group_data>();
-  made->ranks = ranks;
-  made->group = std::make_unique<Group>(space, *waiter_of(space), member, std::move(cells), std::move(ranks),
-                                        plan::Levels{});
-  *group = made.release();
+// What a rank publishes instead of its cells when it has no memory for the group of all.
+Cells* const refused = reinterpret_cast<Cells*>(1);
+
+// The group of all, when the cells of all are there. All have it or none: see collective_split.cpp.
+int meet_all(space::Space& space, Group& group, const std::vector<int>& ranks) {
+  for (std::size_t member = 0; member < ranks.size(); ++member) {
+    const int rank = ranks[member];
+    if (rank == space.rank()) continue;
+    Cells* theirs = nullptr;
+    auto there = [&] {
+      theirs = static_cast<Cells*>(space.root(rank, space::Root::collectives));
+      return theirs != nullptr;
+    };
+    if (waiter_of(space)->until(there, rank) == Waited::peer_dead) return NIGH_ERR_PEER_DEAD;
+    if (theirs == refused) return NIGH_ERR_NO_MEMORY;
+    group.meet(static_cast<int>(member), theirs);
+  }
   return NIGH_OK;
+}
+
+// The cells of this rank, or that there will be none, are published in any case: the others wait for them.
+std::unique_ptr<nigh_group_data> show_cells(space::Space& space, std::vector<int>& ranks) {
+  std::unique_ptr<nigh_group_data> made(new (std::nothrow) nigh_group_data);
+  try {
+    int member = 0;
+    for (int rank = 0; rank < space.size(); ++rank) {
+      if (rank == space.rank()) member = static_cast<int>(ranks.size());
+      if (rank == space.rank() || space.reachable(rank)) ranks.push_back(rank);
+    }
+    if (made) made->group = Group::unmet(space, *waiter_of(space), member, ranks, {});
+  } catch (const std::bad_alloc&) { made = nullptr; }
+  if (made && !made->group) made = nullptr;
+  space.publish(space::Root::collectives, made ? made->group->cells() : refused);
+  return made;
 }
 
 int world(nigh_group* group) {
   space::Space* space = nigh_space_object ? nigh_space_object(space::abi_version) : nullptr;
   if (!space) return NIGH_ERR_NO_SPACE;
+  static bool tried = false;
+  if (tried) return NIGH_ERR_ARGUMENT;  // once: the rank's one public root names the cells of this group
+  tried = true;
   Waiter* waiter = waiter_of(*space);
-  if (!waiter || !waiter->usable()) return NIGH_ERR_NO_MEMORY;
-  static bool made = false;
-  if (made) return NIGH_ERR_ARGUMENT;  // once: the rank's one public root names the cells of this group
+  if (!waiter || !waiter->usable()) {
+    space->publish(space::Root::collectives, refused);
+    return NIGH_ERR_NO_MEMORY;
+  }
   std::vector<int> ranks;
-  int member = 0;
-  for (int rank = 0; rank < space->size(); ++rank) {
-    if (rank == space->rank()) member = static_cast<int>(ranks.size());
-    if (rank == space->rank() || space->reachable(rank)) ranks.push_back(rank);
-  }
-  Cells* mine = Group::make_cells(*space, static_cast<int>(ranks.size()));
-  if (!mine) return NIGH_ERR_NO_MEMORY;
-  made = true;
-  space->publish(space::Root::collectives, mine);
-  std::vector<Cells*> cells;
-  for (const int rank : ranks) {
-    void* theirs = mine;
-    auto there = [&] { return (theirs = space->root(rank, space::Root::collectives)) != nullptr; };
-    if (rank != space->rank() && waiter->until(there, rank) == Waited::peer_dead) return NIGH_ERR_PEER_DEAD;
-    cells.push_back(static_cast<Cells*>(theirs));
-  }
-  return make(*space, std::move(cells), std::move(ranks), member, group);
+  auto data = show_cells(*space, ranks);
+  if (!data) return NIGH_ERR_NO_MEMORY;
+  const int met = meet_all(*space, *data->group, ranks);
+  if (met == NIGH_OK) *group = data.release();
+  return met;
 }
 
 int split(nigh_group parent, int colour, int key, nigh_group* group) {
-  struct Card {
-    int colour, key, member, alone;
-    Cells* cells;
-  };
-  space::Space* space = nigh_space_object(space::abi_version);
-  const int size = parent->group->size();
-  // Each makes cells for as many as may come; how many come is known after all have told their colours.
-  std::vector<Card> cards(static_cast<std::size_t>(size));
-  Card& mine = cards[static_cast<std::size_t>(parent->group->member())];
-  mine = {colour, key, parent->group->member(), 0, nullptr};
-  const Call tell = {
-      .kind = Kind::allgather, .send = in_place, .receive = cards.data(), .bytes = sizeof(Card)};
-  if (const Outcome told = parent->group->run(tell); told != Outcome::ok) return code_of(told);
-  const auto members =
-      std::count_if(cards.begin(), cards.end(), [&](const Card& c) { return c.colour == colour; });
-  if (colour >= 0) mine.cells = Group::make_cells(*space, static_cast<int>(members));
-  if (const Outcome told = parent->group->run(tell); told != Outcome::ok) return code_of(told);
-  if (colour < 0) return NIGH_OK;
-  std::erase_if(cards, [&](const Card& c) { return c.colour != colour; });
-  std::sort(cards.begin(), cards.end(), [](const Card& a, const Card& b) {
-    return a.key != b.key ? a.key < b.key : a.member < b.member;
-  });
-  std::vector<Cells*> cells;
-  std::vector<int> ranks;
-  int member = 0;
-  for (const Card& card : cards) {
-    if (!card.cells) return NIGH_ERR_NO_MEMORY;
-    if (card.member == parent->group->member()) member = static_cast<int>(cells.size());
-    cells.push_back(card.cells);
-    ranks.push_back(parent->ranks[static_cast<std::size_t>(card.member)]);
-  }
-  return make(*space, std::move(cells), std::move(ranks), member, group);
+  std::unique_ptr<nigh_group_data> made(colour < 0 ? nullptr : new (std::nothrow) nigh_group_data);
+  std::unique_ptr<Group> part;
+  const Outcome outcome = parent->group->split(colour, key, made != nullptr, part);
+  if (outcome != Outcome::ok || !part) return code_of(outcome);
+  made->group = std::move(part);
+  *group = made.release();
+  return NIGH_OK;
+}
+
+// A call that the others make can't be made here: they would wait for it.
+int without_memory(nigh_group group) {
+  group->group->abandon();
+  return NIGH_ERR_NO_MEMORY;
 }
 
 // Every function ends here: now, or as a handle if that was asked for.
@@ -124,7 +121,7 @@ int issue(nigh_group group, const Call& call, std::unique_ptr<std::size_t[]> byt
   nigh_call* handle = group->start_next;
   group->start_next = nullptr;
   auto* data = new (std::nothrow) nigh_call_data{group, nullptr, std::move(bytes)};
-  if (!data) return NIGH_ERR_NO_MEMORY;
+  if (!data) return without_memory(group);
   data->pending = group->group->start(call);
   if (!data->pending) {
     delete data;
@@ -204,7 +201,7 @@ NIGH_API int nigh_reduce_scatter(nigh_group group, const void* send, void* recei
   if (!counts) return issue(group, call);
   const auto size = static_cast<std::size_t>(group->group->size());
   std::unique_ptr<std::size_t[]> bytes(new (std::nothrow) std::size_t[size]);
-  if (!bytes) return NIGH_ERR_NO_MEMORY;
+  if (!bytes) return without_memory(group);
   for (std::size_t member = 0; member < size; ++member)
     bytes[member] = counts[member] * combine->element_bytes;
   call.receive_bytes = bytes.get();
