@@ -49,6 +49,7 @@ typedef void (*Trap)(void);
   X(probe_behind_posted)         \
   X(matched_probes)              \
   X(matched_probe_order)         \
+  X(truncation_the_old_way)      \
   X(truncation)                  \
   X(truncation_below_descriptor) \
   X(truncation_of_plain)         \
