@@ -49,7 +49,7 @@ class Batch {
         if (records_[i]->carrier) requests_[i] = records_[i]->handle;
         unpin(*records_[i]);
       }
-    if (ok_ && count_ > small) std::free(records_);
+    if (ok_ && count_ > small) std::free(static_cast<void*>(records_));
   }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
