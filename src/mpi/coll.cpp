@@ -44,7 +44,30 @@ void freed(CommState& state) {
 
 const CommHooks comm_hooks(made, freed);
 
-void start() { make_op_tables(); }
+// Asked of the library itself, where nobody else is concerned.
+RefusedAliases ask_for_aliases() {
+  RefusedAliases refused;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  const MPI_Comm self = MPI_COMM_SELF;
+  if (real().Comm_get_errhandler(self, &handler) != MPI_SUCCESS) return refused;
+  real().Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+  int value = 1;
+  const auto reduce = [&](int count) {
+    return real().Reduce(&value, &value, count, MPI_INT, MPI_SUM, 0, self) != MPI_SUCCESS;
+  };
+  refused.reduce = reduce(1);
+  refused.reduce_of_none = reduce(0);
+  refused.any = real().Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, self) != MPI_SUCCESS &&
+                real().Gather(&value, 1, MPI_INT, &value, 1, MPI_INT, 0, self) != MPI_SUCCESS;
+  real().Comm_set_errhandler(self, handler);
+  real().Errhandler_free(&handler);
+  return refused;
+}
+
+void start() {
+  make_op_tables();
+  g_refused_aliases = ask_for_aliases();
+}
 void stop() {}
 const Hooks hooks(start, stop);
 

@@ -9,6 +9,8 @@
 
 namespace nigh::mpi::coll {
 
+RefusedAliases g_refused_aliases;
+
 Arrays::~Arrays() {
   while (more_ != nullptr) {
     void* next = *static_cast<void**>(more_);

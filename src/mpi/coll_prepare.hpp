@@ -25,8 +25,25 @@ inline char* at(void* buffer, std::ptrdiff_t offset) {
   return const_cast<char*>(at(const_cast<const void*>(buffer), offset));
 }
 
+// Which calls the library refuses that receive where they send from. It then says so at once and tells no
+// other member, so that the call can be left to it on one member alone.
+struct RefusedAliases {
+  bool reduce = false;          // Open MPI, MPICH
+  bool reduce_of_none = false;  // Open MPI, with a count of 0
+  bool any = false;             // MPICH: in every function
+};
+extern RefusedAliases g_refused_aliases;
+inline bool refused_alias(const void* send, const void* receive) {
+  return send == receive && g_refused_aliases.any;
+}
+
 inline std::size_t bytes_of(MPI_Count count, const TypeInfo& type) {
   return static_cast<std::size_t>(count) * type.size;
+}
+
+// Where a member's own block begins, as the library that looks for aliases reckons.
+inline const char* block(const void* buffer, std::ptrdiff_t index, std::size_t bytes) {
+  return at(buffer, index * static_cast<std::ptrdiff_t>(bytes));
 }
 
 // The blocks of a v-form on one side of a call.
@@ -99,6 +116,7 @@ Fate prepare_reduction(Prepared& p, message::Kind kind, const void* send, void* 
     return Fate::operation;
   p.call.bytes = static_cast<std::size_t>(count) * p.call.combine->element_bytes;
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (refused_alias(send, receive)) return Fate::other;
   p.call.send = send == MPI_IN_PLACE ? message::in_place : send;
   p.call.receive = receive;
   return p.call.send != nullptr ? Fate::covered : Fate::other;
@@ -117,6 +135,8 @@ Fate prepare_Reduce(Prepared& p, const void* send, void* receive, Count count, M
   if (root < 0 || root >= p.members) return Fate::other;
   const bool here = root == p.member;
   if (here ? receive == nullptr : send == MPI_IN_PLACE) return Fate::other;
+  if (here && send == receive && (count != 0 ? g_refused_aliases.reduce : g_refused_aliases.reduce_of_none))
+    return Fate::other;
   p.call.root = root;
   return prepare_reduction(p, message::Kind::reduce, send, here ? receive : nullptr, count, type, op);
 }
@@ -179,6 +199,9 @@ Fate prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatyp
   p.call.root = root;
   p.call.bytes = here ? bytes_of(receive_count, *to) : bytes_of(send_count, *from);
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (here && send_type == receive_type && send_count == receive_count &&
+      refused_alias(send, block(receive, p.member, p.call.bytes)))
+    return Fate::other;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   if (here) p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
   return Fate::covered;
@@ -196,6 +219,9 @@ Fate prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Dataty
   TypeInfo* to = here ? type_info(receive_type) : nullptr;
   if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
   if (!in_place && send_count < 0) return Fate::other;
+  if (here && send_type == receive_type && send_count != 0 && receive_counts[p.member] != 0 &&
+      refused_alias(send, block(receive, displacements[p.member], to->size)))
+    return Fate::other;
   p.call.kind = message::Kind::gather;
   p.call.root = root;
   p.call.bytes = in_place ? 0 : bytes_of(send_count, *from);
@@ -227,6 +253,9 @@ Fate prepare_Scatter(Prepared& p, const void* send, Count send_count, MPI_Dataty
   p.call.root = root;
   p.call.bytes = here ? bytes_of(send_count, *from) : bytes_of(receive_count, *to);
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (here && send_type == receive_type && send_count == receive_count &&
+      refused_alias(receive, block(send, p.member, p.call.bytes)))
+    return Fate::other;
   if (here) p.call.send = send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
   p.call.receive = in_place ? const_cast<void*>(message::in_place)
                             : receive_piece(p, receive, receive_count, 1, *to, false);
@@ -245,6 +274,9 @@ Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
   TypeInfo* to = in_place ? nullptr : type_info(receive_type);
   if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
   if (!in_place && receive_count < 0) return Fate::other;
+  if (here && send_type == receive_type && receive_count != 0 && send_counts[p.member] != 0 &&
+      refused_alias(receive, block(send, displacements[p.member], from->size)))
+    return Fate::other;
   p.call.kind = message::Kind::scatter;
   p.call.root = root;
   p.call.bytes = in_place ? 0 : bytes_of(receive_count, *to);
@@ -274,6 +306,9 @@ Fate prepare_Allgather(Prepared& p, const void* send, Count send_count, MPI_Data
   p.call.kind = message::Kind::allgather;
   p.call.bytes = bytes_of(receive_count, *to);
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (send_type == receive_type && send_count == receive_count &&
+      refused_alias(send, block(receive, p.member, p.call.bytes)))
+    return Fate::other;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
   return Fate::covered;
@@ -288,6 +323,9 @@ Fate prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Dat
   TypeInfo* to = type_info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
   if (!in_place && send_count < 0) return Fate::other;
+  if (send_type == receive_type && send_count != 0 && receive_counts[p.member] != 0 &&
+      refused_alias(send, block(receive, displacements[p.member], to->size)))
+    return Fate::other;
   p.call.kind = message::Kind::allgather;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
@@ -312,6 +350,8 @@ Fate prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datat
   p.call.kind = message::Kind::alltoall;
   p.call.bytes = bytes_of(receive_count, *to);
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (send_type == receive_type && send_count == receive_count && refused_alias(send, receive))
+    return Fate::other;
   p.call.send = in_place ? message::in_place
                          : send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
   p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
@@ -327,6 +367,8 @@ Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = type_info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  if (send_type == receive_type && send_counts == receive_counts && refused_alias(send, receive))
+    return Fate::other;
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
   if (!in_place) {

@@ -215,6 +215,33 @@ static void say_class(const char* what, int code) {
   record(&class, sizeof class, "%s is an error of class %d", what, class);
 }
 
+/* The same buffer to send from and to receive into: MPICH says no, on the member that does it, and the others
+ * wait until it has called again. */
+static void aliases(void) {
+  int a[8] = {0}, b[8] = {0}, ones[2] = {1, 1}, places[2] = {0, 1};
+  MPI_Request request = MPI_REQUEST_NULL;
+  int* mine = a + world_rank;
+  say_class("alias, Allreduce", MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  say_class("alias, Scan", MPI_Scan(a, a, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  say_class("alias, Reduce_scatter", MPI_Reduce_scatter(a, a, ones, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  say_class("alias, Allgather", MPI_Allgather(mine, 1, MPI_INT, a, 1, MPI_INT, MPI_COMM_WORLD));
+  say_class("alias, Allgatherv", MPI_Allgatherv(mine, 1, MPI_INT, a, ones, places, MPI_INT, MPI_COMM_WORLD));
+  say_class("alias, Alltoall", MPI_Alltoall(a, 1, MPI_INT, a, 1, MPI_INT, MPI_COMM_WORLD));
+  say_class("alias, Alltoallv",
+            MPI_Alltoallv(a, ones, places, MPI_INT, a, ones, places, MPI_INT, MPI_COMM_WORLD));
+  say_class("alias, Iallreduce", MPI_Iallreduce(a, a, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+  if (request != MPI_REQUEST_NULL) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  int code = MPI_Gather(a, 1, MPI_INT, a, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  say_class("alias, Gather", code);
+  if (code != MPI_SUCCESS) MPI_Gather(a, 1, MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  code = MPI_Scatterv(a, ones, places, MPI_INT, mine, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  say_class("alias, Scatterv", code);
+  if (code != MPI_SUCCESS) MPI_Scatterv(a, ones, places, MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  code = MPI_Reduce(a, world_rank == 0 ? a : b, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  say_class("alias, Reduce", code);
+  if (code != MPI_SUCCESS) MPI_Reduce(a, b, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
 /* The library raises its own errors. */
 static void errors(void) {
   int a[8] = {0}, b[8] = {0};
@@ -227,6 +254,7 @@ static void errors(void) {
   say_class("no type", MPI_Allgather(a, 1, MPI_DATATYPE_NULL, b, 1, MPI_DATATYPE_NULL, MPI_COMM_WORLD));
   say_class("sum of bytes", MPI_Allreduce(a, b, 1, MPI_BYTE, MPI_SUM, MPI_COMM_WORLD));
   say_class("negative counts", MPI_Iallreduce(a, b, -3, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+  aliases();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Barrier(MPI_COMM_WORLD);
 }
