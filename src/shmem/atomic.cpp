@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Atomic memory operations: the processor's own, on the word where it lies in the other PE's memory. The
-// specification asks for no order beyond the word itself; the non-blocking forms are done at once.
+// specification asks for no order beyond the word itself; the non-blocking forms are done at once. A word on
+// another node is changed by the PE that holds it, with the same instructions (away.hpp).
 #include <nigh/shmem/shmem.h>
 
 #include <bit>
@@ -24,24 +25,62 @@ Word<T>* word(const char* function, const T* data, int at) {
   return reinterpret_cast<Word<T>*>(remote(function, data, at));
 }
 template <class T>
+AmoCall far(Amo amo, const T* data, T value = {}, T condition = {}) {
+  using Bits = std::make_unsigned_t<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>;
+  return {amo, sizeof(T), data, std::bit_cast<Bits>(value), std::bit_cast<Bits>(condition)};
+}
+template <class T>
+T of_bits(std::uint64_t bits) {
+  using Bits = std::make_unsigned_t<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>;
+  return std::bit_cast<T>(static_cast<Bits>(bits));
+}
+template <class T>
 T load(const char* function, const T* data, int at) {
-  return std::bit_cast<T>(__atomic_load_n(word(function, data, at), __ATOMIC_RELAXED));
+  if (auto* there = word(function, data, at))
+    return std::bit_cast<T>(__atomic_load_n(there, __ATOMIC_RELAXED));
+  return of_bits<T>(far_amo(function, far(Amo::load, data), at));
 }
 template <class T>
 void store(const char* function, T* data, T value, int at) {
-  __atomic_store_n(word(function, data, at), std::bit_cast<Word<T>>(value), __ATOMIC_RELAXED);
+  if (auto* there = word(function, data, at))
+    __atomic_store_n(there, std::bit_cast<Word<T>>(value), __ATOMIC_RELAXED);
+  else
+    far_post(function, far(Amo::store, data, value), at);
 }
 template <class T>
 T swap(const char* function, T* data, T value, int at) {
-  return std::bit_cast<T>(
-      __atomic_exchange_n(word(function, data, at), std::bit_cast<Word<T>>(value), __ATOMIC_ACQ_REL));
+  if (auto* there = word(function, data, at))
+    return std::bit_cast<T>(__atomic_exchange_n(there, std::bit_cast<Word<T>>(value), __ATOMIC_ACQ_REL));
+  return of_bits<T>(far_amo(function, far(Amo::swap, data, value), at));
 }
 // The old value, equal to `cond` when it was replaced.
 template <class T>
 T compare_swap(const char* function, T* data, T cond, T value, int at) {
-  __atomic_compare_exchange_n(word(function, data, at), &cond, value, false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
+  auto* there = word(function, data, at);
+  if (!there) return of_bits<T>(far_amo(function, far(Amo::compare_swap, data, value, cond), at));
+  __atomic_compare_exchange_n(there, &cond, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return cond;
+}
+
+template <Amo How, class T>
+T here(T* there, T value) {
+  if constexpr (How == Amo::add) return __atomic_fetch_add(there, value, __ATOMIC_ACQ_REL);
+  if constexpr (How == Amo::fetch_and) return __atomic_fetch_and(there, value, __ATOMIC_ACQ_REL);
+  if constexpr (How == Amo::fetch_or) return __atomic_fetch_or(there, value, __ATOMIC_ACQ_REL);
+  if constexpr (How == Amo::fetch_xor) return __atomic_fetch_xor(there, value, __ATOMIC_ACQ_REL);
+}
+template <Amo How, class T>
+T fetch(const char* function, T* data, T value, int at) {
+  if (auto* there = word(function, data, at)) return here<How>(there, value);
+  return of_bits<T>(far_amo(function, far(How, data, value), at));
+}
+// Nobody asks for the old value.
+template <Amo How, class T>
+void change(const char* function, T* data, T value, int at) {
+  if (auto* there = word(function, data, at))
+    here<How>(there, value);
+  else
+    far_post(function, far(How, data, value), at);
 }
 
 }  // namespace
@@ -63,7 +102,6 @@ NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)
 NIGH_SHMEM_AMO_FLOATS(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
 
-#define NIGH_ADD(function, d, v, at) __atomic_fetch_add(word(function, d, at), v, __ATOMIC_ACQ_REL)
 #define NIGH_SHMEM_X(N, T)                                                                                  \
   T shmem_##N##_atomic_compare_swap(T* d, T c, T v, int at) { return compare_swap(__func__, d, c, v, at); } \
   T shmem_ctx_##N##_atomic_compare_swap(shmem_ctx_t, T* d, T c, T v, int at) {                              \
@@ -72,47 +110,47 @@ NIGH_SHMEM_AMO_FLOATS(NIGH_SHMEM_X)
   void shmem_##N##_atomic_compare_swap_nbi(T* f, T* d, T c, T v, int at) {                                  \
     *f = compare_swap(__func__, d, c, v, at);                                                               \
   }                                                                                                         \
-  void shmem_##N##_atomic_add(T* d, T v, int at) { NIGH_ADD(__func__, d, v, at); }                          \
-  void shmem_ctx_##N##_atomic_add(shmem_ctx_t, T* d, T v, int at) { NIGH_ADD(__func__, d, v, at); }         \
-  T shmem_##N##_atomic_fetch_add(T* d, T v, int at) { return NIGH_ADD(__func__, d, v, at); }                \
+  void shmem_##N##_atomic_add(T* d, T v, int at) { change<Amo::add>(__func__, d, v, at); }                  \
+  void shmem_ctx_##N##_atomic_add(shmem_ctx_t, T* d, T v, int at) { change<Amo::add>(__func__, d, v, at); } \
+  T shmem_##N##_atomic_fetch_add(T* d, T v, int at) { return fetch<Amo::add>(__func__, d, v, at); }         \
   T shmem_ctx_##N##_atomic_fetch_add(shmem_ctx_t, T* d, T v, int at) {                                      \
-    return NIGH_ADD(__func__, d, v, at);                                                                    \
+    return fetch<Amo::add>(__func__, d, v, at);                                                             \
   }                                                                                                         \
-  void shmem_##N##_atomic_fetch_add_nbi(T* f, T* d, T v, int at) { *f = NIGH_ADD(__func__, d, v, at); }     \
-  void shmem_##N##_atomic_inc(T* d, int at) { NIGH_ADD(__func__, d, static_cast<T>(1), at); }               \
+  void shmem_##N##_atomic_fetch_add_nbi(T* f, T* d, T v, int at) {                                          \
+    *f = fetch<Amo::add>(__func__, d, v, at);                                                               \
+  }                                                                                                         \
+  void shmem_##N##_atomic_inc(T* d, int at) { change<Amo::add>(__func__, d, static_cast<T>(1), at); }       \
   void shmem_ctx_##N##_atomic_inc(shmem_ctx_t, T* d, int at) {                                              \
-    NIGH_ADD(__func__, d, static_cast<T>(1), at);                                                           \
+    change<Amo::add>(__func__, d, static_cast<T>(1), at);                                                   \
   }                                                                                                         \
-  T shmem_##N##_atomic_fetch_inc(T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); }     \
+  T shmem_##N##_atomic_fetch_inc(T* d, int at) {                                                            \
+    return fetch<Amo::add>(__func__, d, static_cast<T>(1), at);                                             \
+  }                                                                                                         \
   T shmem_ctx_##N##_atomic_fetch_inc(shmem_ctx_t, T* d, int at) {                                           \
-    return NIGH_ADD(__func__, d, static_cast<T>(1), at);                                                    \
+    return fetch<Amo::add>(__func__, d, static_cast<T>(1), at);                                             \
   }                                                                                                         \
   void shmem_##N##_atomic_fetch_inc_nbi(T* f, T* d, int at) {                                               \
-    *f = NIGH_ADD(__func__, d, static_cast<T>(1), at);                                                      \
+    *f = fetch<Amo::add>(__func__, d, static_cast<T>(1), at);                                               \
   }                                                                                                         \
   T shmem_##N##_cswap(T* d, T c, T v, int at) { return compare_swap(__func__, d, c, v, at); }               \
-  T shmem_##N##_fadd(T* d, T v, int at) { return NIGH_ADD(__func__, d, v, at); }                            \
-  T shmem_##N##_finc(T* d, int at) { return NIGH_ADD(__func__, d, static_cast<T>(1), at); }                 \
-  void shmem_##N##_add(T* d, T v, int at) { NIGH_ADD(__func__, d, v, at); }                                 \
-  void shmem_##N##_inc(T* d, int at) { NIGH_ADD(__func__, d, static_cast<T>(1), at); }
+  T shmem_##N##_fadd(T* d, T v, int at) { return fetch<Amo::add>(__func__, d, v, at); }                     \
+  T shmem_##N##_finc(T* d, int at) { return fetch<Amo::add>(__func__, d, static_cast<T>(1), at); }          \
+  void shmem_##N##_add(T* d, T v, int at) { change<Amo::add>(__func__, d, v, at); }                         \
+  void shmem_##N##_inc(T* d, int at) { change<Amo::add>(__func__, d, static_cast<T>(1), at); }
 NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
 
-#define NIGH_SHMEM_OP(N, T, OP)                                             \
-  void shmem_##N##_atomic_##OP(T* d, T v, int at) {                         \
-    __atomic_fetch_##OP(word(__func__, d, at), v, __ATOMIC_ACQ_REL);        \
-  }                                                                         \
-  void shmem_ctx_##N##_atomic_##OP(shmem_ctx_t, T* d, T v, int at) {        \
-    __atomic_fetch_##OP(word(__func__, d, at), v, __ATOMIC_ACQ_REL);        \
-  }                                                                         \
-  T shmem_##N##_atomic_fetch_##OP(T* d, T v, int at) {                      \
-    return __atomic_fetch_##OP(word(__func__, d, at), v, __ATOMIC_ACQ_REL); \
-  }                                                                         \
-  T shmem_ctx_##N##_atomic_fetch_##OP(shmem_ctx_t, T* d, T v, int at) {     \
-    return __atomic_fetch_##OP(word(__func__, d, at), v, __ATOMIC_ACQ_REL); \
-  }                                                                         \
-  void shmem_##N##_atomic_fetch_##OP##_nbi(T* f, T* d, T v, int at) {       \
-    *f = __atomic_fetch_##OP(word(__func__, d, at), v, __ATOMIC_ACQ_REL);   \
+#define NIGH_SHMEM_OP(N, T, OP)                                                                             \
+  void shmem_##N##_atomic_##OP(T* d, T v, int at) { change<Amo::fetch_##OP>(__func__, d, v, at); }          \
+  void shmem_ctx_##N##_atomic_##OP(shmem_ctx_t, T* d, T v, int at) {                                        \
+    change<Amo::fetch_##OP>(__func__, d, v, at);                                                            \
+  }                                                                                                         \
+  T shmem_##N##_atomic_fetch_##OP(T* d, T v, int at) { return fetch<Amo::fetch_##OP>(__func__, d, v, at); } \
+  T shmem_ctx_##N##_atomic_fetch_##OP(shmem_ctx_t, T* d, T v, int at) {                                     \
+    return fetch<Amo::fetch_##OP>(__func__, d, v, at);                                                      \
+  }                                                                                                         \
+  void shmem_##N##_atomic_fetch_##OP##_nbi(T* f, T* d, T v, int at) {                                       \
+    *f = fetch<Amo::fetch_##OP>(__func__, d, v, at);                                                        \
   }
 // `and`, `or` and `xor` are also words of C++ itself: the names must be pasted, never expanded.
 #define NIGH_SHMEM_X(N, T) NIGH_SHMEM_OP(N, T, and) NIGH_SHMEM_OP(N, T, or) NIGH_SHMEM_OP(N, T, xor)

@@ -3,9 +3,11 @@
 //
 // Collectives: each is one call of message::Group, in place on the PEs' memory. Differences to MPI are kept
 // here: a broadcast of a team also fills the root's `dest`, the one of an active set leaves it alone; collect
-// takes blocks of different lengths, which are gathered first; alltoalls has strides on both sides.
+// takes blocks of different lengths, which are gathered first; alltoalls has strides on both sides. Teams
+// that span nodes have a communicator of the carrier instead of a group.
 #include <nigh/shmem/shmem.h>
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -35,6 +37,11 @@ int broadcast(const char* function, shmem_team_t team, void* dest, const void* s
   if (!team) return -1;
   if (root < 0 || root >= shmem_team_n_pes(team)) stop(function, "there is no such root");
   bool is_root = team->member == root;
+  if (team->away) {
+    self(function).away->bcast(team->away, is_root ? const_cast<void*>(source) : dest, bytes, root);
+    if (is_root && fill_root && dest != source && bytes > 0) std::memmove(dest, source, bytes);
+    return 0;
+  }
   Call call = {.kind = Kind::bcast, .bytes = bytes, .root = root};
   if (is_root)
     call.send = source;
@@ -48,7 +55,10 @@ int broadcast(const char* function, shmem_team_t team, void* dest, const void* s
 
 int fcollect(const char* function, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
   if (!team) return -1;
-  run(function, team, {.kind = Kind::allgather, .send = source, .receive = dest, .bytes = bytes});
+  if (team->away)
+    self(function).away->allgather(team->away, source, dest, bytes);
+  else
+    run(function, team, {.kind = Kind::allgather, .send = source, .receive = dest, .bytes = bytes});
   return 0;
 }
 
@@ -56,9 +66,12 @@ int collect(const char* function, shmem_team_t team, void* dest, const void* sou
   if (!team) return -1;
   auto members = static_cast<std::size_t>(shmem_team_n_pes(team));
   std::vector<std::size_t> sizes(members), offsets(members);
-  run(function, team,
-      {.kind = Kind::allgather, .send = &bytes, .receive = sizes.data(), .bytes = sizeof bytes});
+  fcollect(function, team, sizes.data(), &bytes, sizeof bytes);
   for (std::size_t i = 1; i < members; ++i) offsets[i] = offsets[i - 1] + sizes[i - 1];
+  if (team->away) {
+    self(function).away->allgatherv(team->away, source, dest, sizes.data(), offsets.data());
+    return 0;
+  }
   Call call = {.kind = Kind::allgather, .send = source, .receive = dest, .bytes = bytes};
   call.receive_bytes = sizes.data();
   call.receive_offsets = offsets.data();
@@ -68,22 +81,48 @@ int collect(const char* function, shmem_team_t team, void* dest, const void* sou
 
 int alltoall(const char* function, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
   if (!team) return -1;
-  run(function, team, {.kind = Kind::alltoall, .send = source, .receive = dest, .bytes = bytes});
+  if (team->away)
+    self(function).away->alltoall(team->away, source, dest, bytes);
+  else
+    run(function, team, {.kind = Kind::alltoall, .send = source, .receive = dest, .bytes = bytes});
   return 0;
+}
+
+void sync(const char* function, nigh_shmem_team* team) {
+  if (!team->away) return run(function, team, {});
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  self(function).away->barrier(team->away);
+}
+
+// Between nodes: packed, exchanged, unpacked.
+void alltoalls_away(nigh_shmem_team* team, void* dest, const void* source, const Away::Steps& steps) {
+  const std::size_t all = team->pes.size() * steps.count;
+  std::vector<std::byte> out(all * steps.element), in(out.size());
+  const auto* from = static_cast<const std::byte*>(source);
+  auto* to = static_cast<std::byte*>(dest);
+  for (std::size_t i = 0; i < all; ++i)
+    std::memcpy(&out[i * steps.element], from + static_cast<ptrdiff_t>(i) * steps.source, steps.element);
+  pe->away->alltoall(team->away, out.data(), in.data(), steps.count * steps.element);
+  for (std::size_t i = 0; i < all; ++i)
+    std::memcpy(to + static_cast<ptrdiff_t>(i) * steps.dest, &in[i * steps.element], steps.element);
 }
 
 // Every PE fetches its blocks itself, element by element, once all are there.
 int alltoalls(const char* function, shmem_team_t team, void* dest, const void* source, ptrdiff_t dst,
               ptrdiff_t sst, std::size_t count, std::size_t size) {
   if (!team) return -1;
-  run(function, team, {});
   auto n = static_cast<ptrdiff_t>(count), each = static_cast<ptrdiff_t>(size);
+  if (team->away) {
+    if (count > 0) alltoalls_away(team, dest, source, {size, count, dst * each, sst * each});
+    return 0;
+  }
+  sync(function, team);
   for (std::size_t peer = 0; peer < team->pes.size(); ++peer) {
     const std::byte* from = remote(function, source, team->pes[peer]) + team->member * n * sst * each;
     std::byte* to = static_cast<std::byte*>(dest) + static_cast<ptrdiff_t>(peer) * n * dst * each;
     for (ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * dst * each, from + i * sst * each, size);
   }
-  run(function, team, {});
+  sync(function, team);
   return 0;
 }
 
@@ -92,6 +131,11 @@ int reduce(const char* function, shmem_team_t team, void* dest, const void* sour
   if (!team) return -1;
   const nigh::message::Combine* combine = nigh::message::find_combine(op, element);
   if (!combine) stop(function, "this reduction is not defined");
+  if (team->away) {
+    if (!self(function).away->reduce(team->away, source, dest, count, op, element))
+      stop(function, "this reduction is not defined between nodes");
+    return 0;
+  }
   Call call = {
       .kind = Kind::allreduce, .send = dest == source ? nigh::message::in_place : source, .receive = dest};
   call.bytes = count * combine->element_bytes;
@@ -105,23 +149,23 @@ int reduce(const char* function, shmem_team_t team, void* dest, const void* sour
 void shmem_barrier_all(void) {
   self("shmem_barrier_all");
   shmem_quiet();
-  run("shmem_barrier_all", SHMEM_TEAM_WORLD, {});
+  sync("shmem_barrier_all", SHMEM_TEAM_WORLD);
 }
 void shmem_sync_all(void) {
   self("shmem_sync_all");
-  run("shmem_sync_all", SHMEM_TEAM_WORLD, {});
+  sync("shmem_sync_all", SHMEM_TEAM_WORLD);
 }
 int shmem_team_sync(shmem_team_t team) {
   if (!team) return -1;
-  run("shmem_team_sync", team, {});
+  sync("shmem_team_sync", team);
   return 0;
 }
 void shmem_barrier(int start, int log_stride, int size, long*) {
   shmem_quiet();
-  run("shmem_barrier", active_set("shmem_barrier", start, log_stride, size), {});
+  sync("shmem_barrier", active_set("shmem_barrier", start, log_stride, size));
 }
 void shmem_active_set_sync(int start, int log_stride, int size, long*) {
-  run("shmem_sync", active_set("shmem_sync", start, log_stride, size), {});
+  sync("shmem_sync", active_set("shmem_sync", start, log_stride, size));
 }
 
 int shmem_broadcastmem(shmem_team_t t, void* d, const void* s, size_t n, int root) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "shmem/world.hpp"
 #include "sys/process_here.hpp"
 
 namespace nigh::shmem {
@@ -53,7 +54,14 @@ void make_heap(Pe& me, Shown& shown) {
   shown.heap_bytes = me.heap_bytes;
 }
 
-void find_peers(Pe& me) {
+const char* environment(const char* name, void*) { return std::getenv(name); }
+
+// What all ranks of this node show; those of another node than ours, if only pretended, are left alone.
+void find_peers(Pe& me, const Shown& mine) {
+  const auto size = static_cast<std::size_t>(me.size);
+  me.near.assign(size, -1);
+  me.shown.assign(size, nullptr);
+  me.distance.assign(size, 0);
   for (int rank = 0; rank < me.space->size(); ++rank) {
     void* root = nullptr;
     if (me.space->reachable(rank))
@@ -62,8 +70,12 @@ void find_peers(Pe& me) {
     auto* shown = static_cast<Shown*>(root);
     if (shown->heap_bytes != me.heap_bytes)
       stop("shmem_init", "SHMEM_SYMMETRIC_SIZE differs between the PEs");
-    me.shown.push_back(shown);
-    me.distance.push_back(shown->heap - me.heap);
+    if (shown->node != mine.node) continue;
+    const auto number = static_cast<std::size_t>(shown->pe);
+    if (number >= size || me.shown[number]) stop("shmem_init", "two PEs have the same number");
+    me.near[number] = rank;
+    me.shown[number] = shown;
+    me.distance[number] = shown->heap - me.heap;
   }
   me.waiter->set_patience(message::patience_for(me.space->size(), me.waiter->cpus_of_job()));
 }
@@ -82,8 +94,15 @@ Pe& self(const char* function) {
 
 std::byte* remote_slow(const char* function, const void* mine, int to) {
   Pe& me = self(function);
-  if (to < 0 || to >= me.space->size()) stop(function, "there is no such PE");
-  void* found = me.space->remote(to, mine);
+  if (to < 0 || to >= me.size) stop(function, "there is no such PE");
+  const auto number = static_cast<std::size_t>(to);
+  if (me.away) {
+    me.away->poll();
+    if (me.near[number] < 0) return nullptr;
+  }
+  auto* at = static_cast<std::byte*>(const_cast<void*>(mine));
+  if (static_cast<std::size_t>(at - me.heap) < me.heap_bytes) return at + me.distance[number];
+  void* found = me.space->remote(me.near[number], mine);
   if (!found)
     stop(function,
          "the address is not symmetric (neither from shmem_malloc nor a global or static variable)");
@@ -95,6 +114,43 @@ std::byte* remote_slow(const char* function, const void* mine, int to) {
 using namespace nigh::shmem;
 
 namespace {
+
+// The space's numbers are those of this node; between nodes the launcher's count.
+bool find_place(Pe& me, World& world, int& node) {
+  me.rank = me.space->rank();
+  me.size = me.space->size();
+  if (!find_world(environment, nullptr, world)) return false;
+  node = pretended_node(environment, nullptr, world);
+  if (world.size <= me.size && pretended_node(environment, nullptr, {world.size - 1, world.size, ""}) == 0)
+    return false;
+  me.rank = world.rank;
+  me.size = world.size;
+  return true;
+}
+
+Shown* show(Pe& me, int node) {
+  void* room = me.space->alloc(sizeof(Shown), 64);
+  if (!room) stop("shmem_init", "no memory");
+  auto* shown = new (room) Shown;
+  shown->pid = nigh::sys::own_pid();
+  shown->pe = me.rank;
+  shown->node = node;
+  nigh::sys::accept_end();
+  make_heap(me, *shown);
+  me.space->publish(nigh::space::Root::shmem, shown);
+  return shown;
+}
+
+void make_first_teams(Pe& me) {
+  std::vector<int> all, here;
+  for (int number = 0; number < me.size; ++number) {
+    all.push_back(number);
+    if (me.near[static_cast<std::size_t>(number)] >= 0) here.push_back(number);
+  }
+  make_team(all, *SHMEM_TEAM_WORLD);
+  make_team(here, *SHMEM_TEAM_SHARED);
+}
+
 void begin() {
   if (pe) return;
   if (nigh_space_join(-1) != 0) stop("shmem_init", nigh_space_why());
@@ -106,23 +162,20 @@ void begin() {
   // On how many CPUs the job runs is known when all are found: ranks are often bound to one each.
   me->waiter = std::make_unique<nigh::message::Waiter>(*me->space, 1 << 20);
   if (!me->waiter->usable()) stop("shmem_init", "no memory");
-  void* room = me->space->alloc(sizeof(Shown), 64);
-  if (!room) stop("shmem_init", "no memory");
-  auto* shown = new (room) Shown;
-  shown->pid = nigh::sys::own_pid();
-  nigh::sys::accept_end();
-  make_heap(*me, *shown);
-  me->space->publish(nigh::space::Root::shmem, shown);
-  find_peers(*me);
+  World world;
+  int node = 0;
+  const bool wide = find_place(*me, world, node);
+  find_peers(*me, *show(*me, node));
+  me->fast_bytes = wide ? 0 : me->heap_bytes;
+  if (wide) go_away(*me, world.mpi);
   pe = me;
-  auto* world = SHMEM_TEAM_WORLD;
-  for (int rank = 0; rank < me->space->size(); ++rank) world->pes.push_back(rank);
-  world->member = me->space->rank();
-  world->group = make_group(world->pes);
-  auto* shared = SHMEM_TEAM_SHARED;
-  shared->pes = world->pes;
-  shared->member = world->member;
-  shared->group = make_group(world->pes);
+  make_first_teams(*me);
+  if (wide)
+    on_exit(
+        [](int status, void*) {
+          if (status == 0) shmem_finalize();
+        },
+        nullptr);
 }
 }  // namespace
 
@@ -132,7 +185,8 @@ void start_pes(int) { begin(); }
 int shmem_init_thread(int requested, int* provided) {
   begin();
   // Puts, gets, atomics and waits are thread-safe as they are; collectives are the program's to serialise.
-  pe->thread_level = requested < SHMEM_THREAD_MULTIPLE ? requested : SHMEM_THREAD_MULTIPLE;
+  const int most = pe->away && !pe->away->threads() ? SHMEM_THREAD_FUNNELED : SHMEM_THREAD_MULTIPLE;
+  pe->thread_level = requested < most ? requested : most;
   if (provided) *provided = pe->thread_level;
   return 0;
 }
@@ -142,39 +196,43 @@ void shmem_finalize(void) {
   if (!pe || pe->finalized) return;
   shmem_barrier_all();
   pe->finalized = true;  // the heap stays: a slower PE may still read from it
+  if (pe->away) pe->away->finish();
 }
-
-static int me_and_peers() { return static_cast<int>(pe->shown.size()); }
 
 void shmem_global_exit(int status) {
   std::fflush(nullptr);
+  if (pe && pe->away && !pe->finalized) pe->away->abort(status);
   if (pe)
-    for (int rank = 0; rank < me_and_peers(); ++rank)
-      if (rank != pe->space->rank())
-        nigh::sys::end_process(pe->shown[static_cast<std::size_t>(rank)]->pid, status);
+    for (int number = 0; number < pe->size; ++number)
+      if (const Shown* shown = pe->shown[static_cast<std::size_t>(number)]; shown && number != pe->rank)
+        nigh::sys::end_process(shown->pid, status);
   std::_Exit(status);
 }
 
-int shmem_my_pe(void) { return self("shmem_my_pe").space->rank(); }
-int shmem_n_pes(void) { return self("shmem_n_pes").space->size(); }
+int shmem_my_pe(void) { return self("shmem_my_pe").rank; }
+int shmem_n_pes(void) { return self("shmem_n_pes").size; }
 int _my_pe(void) { return shmem_my_pe(); }
 int _num_pes(void) { return shmem_n_pes(); }
 
 int shmem_pe_accessible(int number) {
   Pe& me = self("shmem_pe_accessible");
-  return number >= 0 && number < me.space->size();
+  return number >= 0 && number < me.size;
 }
 
 void* shmem_ptr(const void* dest, int number) {
   Pe& me = self("shmem_ptr");
-  if (number < 0 || number >= me.space->size()) return nullptr;
+  if (number < 0 || number >= me.size || me.near[static_cast<std::size_t>(number)] < 0) return nullptr;
   auto* at = static_cast<std::byte*>(const_cast<void*>(dest));
   if (static_cast<std::size_t>(at - me.heap) < me.heap_bytes)
     return at + me.distance[static_cast<std::size_t>(number)];
-  return me.space->remote(number, dest);
+  return me.space->remote(me.near[static_cast<std::size_t>(number)], dest);
 }
 
-int shmem_addr_accessible(const void* addr, int number) { return shmem_ptr(addr, number) != nullptr; }
+int shmem_addr_accessible(const void* addr, int number) {
+  if (shmem_ptr(addr, number)) return 1;
+  return pe->away && number >= 0 && number < pe->size && pe->near[static_cast<std::size_t>(number)] < 0 &&
+         pe->away->symmetric(addr, 1);
+}
 
 void shmem_info_get_version(int* major, int* minor) {
   *major = SHMEM_MAJOR_VERSION;

@@ -43,52 +43,67 @@ message::Cells* cells_of(Pe& me, int member_pe, std::uint64_t number) {
         cells = meeting.cells.load(std::memory_order_acquire);
         return meeting.number.load(std::memory_order_acquire) == number && cells != nullptr;
       },
-      member_pe);
+      me.near[static_cast<std::size_t>(member_pe)]);
   return cells;
 }
 
 }  // namespace
 
-std::unique_ptr<message::Group> make_group(const std::vector<int>& pes) {
-  Pe& me = self("shmem_team_split_strided");
-  auto ours = std::find(pes.begin(), pes.end(), me.space->rank());
-  if (ours == pes.end()) return nullptr;
+namespace {
+
+// Of PEs that are all near.
+std::unique_ptr<message::Group> make_group(Pe& me, const std::vector<int>& pes, int member) {
   std::uint64_t number = number_of(pes, ++times_made()[pes]);
   message::Cells* cells = message::Group::make_cells(*me.space, static_cast<int>(pes.size()));
   if (!cells) stop("shmem_team_split_strided", "no memory for a team");
-  Shown::Meeting& mine = board(*me.shown[static_cast<std::size_t>(me.space->rank())], number);
+  Shown::Meeting& mine = board(*me.shown[static_cast<std::size_t>(me.rank)], number);
   mine.cells.store(cells, std::memory_order_release);
   mine.number.store(number, std::memory_order_release);
   std::vector<message::Cells*> all;
+  std::vector<int> ranks;
   for (int each : pes) {
     message::Cells* found = cells_of(me, each, number);
     if (!found) stop("shmem_team_split_strided", "a PE has ended");
     all.push_back(found);
+    ranks.push_back(me.near[static_cast<std::size_t>(each)]);
   }
-  auto group = std::make_unique<message::Group>(*me.space, *me.waiter, static_cast<int>(ours - pes.begin()),
-                                                all, pes, plan::Levels{});
+  auto group = std::make_unique<message::Group>(*me.space, *me.waiter, member, all, ranks, plan::Levels{});
   // All have read all boards once this is over: they may be written again.
   if (group->run({.kind = message::Kind::barrier}) != message::Outcome::ok)
     stop("shmem_team_split_strided", "a PE has ended");
   return group;
 }
 
+}  // namespace
+
+bool make_team(const std::vector<int>& pes, nigh_shmem_team& team) {
+  Pe& me = self("shmem_team_split_strided");
+  const auto ours = std::find(pes.begin(), pes.end(), me.rank);
+  if (ours == pes.end()) return false;
+  team.pes = pes;
+  team.member = static_cast<int>(ours - pes.begin());
+  const bool spans = std::any_of(pes.begin(), pes.end(),
+                                 [&](int each) { return me.near[static_cast<std::size_t>(each)] < 0; });
+  if (spans)
+    team.away = me.away->make_team(pes.data(), static_cast<int>(pes.size()));
+  else
+    team.group = make_group(me, pes, team.member);
+  return true;
+}
+
 nigh_shmem_team* active_set(const char* function, int start, int log_stride, int size) {
   Pe& me = self(function);
-  if (start == 0 && log_stride == 0 && size == me.space->size()) return SHMEM_TEAM_WORLD;
+  if (start == 0 && log_stride == 0 && size == me.size) return SHMEM_TEAM_WORLD;
   static std::map<std::vector<int>, nigh_shmem_team*> known;
   std::vector<int> pes;
   for (int i = 0; i < size; ++i) pes.push_back(start + i * (1 << log_stride));
-  if (size < 1 || log_stride < 0 || start < 0 || pes.back() >= me.space->size())
+  if (size < 1 || log_stride < 0 || start < 0 || pes.back() >= me.size)
     stop(function, "there is no such active set");
   nigh_shmem_team*& team = known[pes];
   if (!team) {
     team = new (std::nothrow) nigh_shmem_team;
     if (!team) stop(function, "no memory");
-    team->pes = pes;
-    team->group = make_group(pes);
-    if (!team->group) stop(function, "this PE is not in the active set");
-    team->member = team->group->member();
+    if (!make_team(pes, *team)) stop(function, "this PE is not in the active set");
   }
   return team;
 }
@@ -97,21 +112,24 @@ nigh_shmem_team* active_set(const char* function, int start, int log_stride, int
 
 using namespace nigh::shmem;
 
+nigh_shmem_team::~nigh_shmem_team() {
+  if (away && pe && !pe->finalized) pe->away->end_team(away);
+}
+
 namespace {
 nigh_shmem_team world, shared;
 nigh_shmem_context whole = {&world};
 
 // 0 and a team, or the team invalid, for those who are not in it.
-int make_team(const std::vector<int>& pes, const shmem_team_config_t* config, long mask, shmem_team_t* team) {
+int new_team(const std::vector<int>& pes, const shmem_team_config_t* config, long mask, shmem_team_t* team) {
   *team = SHMEM_TEAM_INVALID;
-  auto group = make_group(pes);
-  if (!group) return 0;
   auto* made = new (std::nothrow) nigh_shmem_team;
   if (!made) return -1;
-  made->pes = pes;
-  made->member = group->member();
+  if (!make_team(pes, *made)) {
+    delete made;
+    return 0;
+  }
   made->contexts = config && (mask & SHMEM_TEAM_NUM_CONTEXTS) ? config->num_contexts : 0;
-  made->group = std::move(group);
   *team = made;
   return 0;
 }
@@ -150,7 +168,7 @@ int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int siz
     const int at = start + i * stride;
     pes.push_back(parent->pes[static_cast<std::size_t>(at)]);
   }
-  int outcome = make_team(pes, config, mask, team);
+  int outcome = new_team(pes, config, mask, team);
   shmem_team_sync(parent);  // collective over the parent
   return outcome;
 }
@@ -166,7 +184,7 @@ int shmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config
     row.push_back(parent->pes[static_cast<std::size_t>(i)]);
   for (int i = mine % xrange; i < members; i += xrange)
     column.push_back(parent->pes[static_cast<std::size_t>(i)]);
-  int outcome = make_team(row, xconfig, xmask, xteam) | make_team(column, yconfig, ymask, yteam);
+  int outcome = new_team(row, xconfig, xmask, xteam) | new_team(column, yconfig, ymask, yteam);
   shmem_team_sync(parent);
   return outcome;
 }

@@ -71,6 +71,13 @@ void until(const char* function, Ready&& ready) {
   self(function).waiter->until(ready);
 }
 
+// Once, for the forms that do not wait: a program that calls them in a loop waits all the same.
+template <class T>
+Set<T> look(const Set<T>& set) {
+  serve();
+  return set;
+}
+
 template <class T>
 std::size_t wait_any(const char* function, const Set<T>& set) {
   if (set.empty()) return none;
@@ -99,7 +106,10 @@ uint64_t shmem_signal_wait_until(uint64_t* address, int cmp, uint64_t value) {
   void shmem_##N##_wait_until(T* v, int cmp, T value) {                                                      \
     until(__func__, [&] { return holds(v, cmp, value); });                                                   \
   }                                                                                                          \
-  int shmem_##N##_test(T* v, int cmp, T value) { return holds(v, cmp, value); }                              \
+  int shmem_##N##_test(T* v, int cmp, T value) {                                                             \
+    serve();                                                                                                 \
+    return holds(v, cmp, value);                                                                             \
+  }                                                                                                          \
   void shmem_##N##_wait_until_all(T* v, size_t n, const int* status, int cmp, T value) {                     \
     Set<T> set = {v, n, status, cmp, nullptr, value};                                                        \
     until(__func__, [&] { return set.all(); });                                                              \
@@ -122,68 +132,79 @@ uint64_t shmem_signal_wait_until(uint64_t* address, int cmp, uint64_t value) {
     return wait_some<T>(__func__, {v, n, status, cmp, values, static_cast<T>(0)}, indices);                  \
   }                                                                                                          \
   int shmem_##N##_test_all(T* v, size_t n, const int* status, int cmp, T value) {                            \
-    return Set<T>{v, n, status, cmp, nullptr, value}.all();                                                  \
+    return look(Set<T>{v, n, status, cmp, nullptr, value}).all();                                            \
   }                                                                                                          \
   size_t shmem_##N##_test_any(T* v, size_t n, const int* status, int cmp, T value) {                         \
-    return Set<T>{v, n, status, cmp, nullptr, value}.any();                                                  \
+    return look(Set<T>{v, n, status, cmp, nullptr, value}).any();                                            \
   }                                                                                                          \
   size_t shmem_##N##_test_some(T* v, size_t n, size_t* indices, const int* status, int cmp, T value) {       \
-    return Set<T>{v, n, status, cmp, nullptr, value}.some(indices);                                          \
+    return look(Set<T>{v, n, status, cmp, nullptr, value}).some(indices);                                    \
   }                                                                                                          \
   int shmem_##N##_test_all_vector(T* v, size_t n, const int* status, int cmp, T* values) {                   \
-    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.all();                                       \
+    return look(Set<T>{v, n, status, cmp, values, static_cast<T>(0)}).all();                                 \
   }                                                                                                          \
   size_t shmem_##N##_test_any_vector(T* v, size_t n, const int* status, int cmp, T* values) {                \
-    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.any();                                       \
+    return look(Set<T>{v, n, status, cmp, values, static_cast<T>(0)}).any();                                 \
   }                                                                                                          \
   size_t shmem_##N##_test_some_vector(T* v, size_t n, size_t* indices, const int* status, int cmp,           \
                                       T* values) {                                                           \
-    return Set<T>{v, n, status, cmp, values, static_cast<T>(0)}.some(indices);                               \
+    return look(Set<T>{v, n, status, cmp, values, static_cast<T>(0)}).some(indices);                         \
   }
 NIGH_SHMEM_AMO_TYPES(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
 // NOLINTEND(bugprone-macro-parentheses)
 
 namespace {
-long* lock_word(const char* function, long* lock) {
-  return reinterpret_cast<long*>(remote(function, lock, 0));
+AmoCall on_lock(Amo amo, const long* lock, long value = 0, long condition = 0) {
+  return {amo, sizeof(long), lock, static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(condition)};
 }
 
-bool try_lock(Pe& me, long* word) {
-  long holder = 0, ours = me.space->rank() + 1;
-  return __atomic_compare_exchange_n(word, &holder, ours, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+// The word on PE 0; what it held before.
+long exchange(const char* function, long* lock, long expected, long value) {
+  auto* word = reinterpret_cast<long*>(remote(function, lock, 0));
+  if (!word)
+    return static_cast<long>(far_amo(function, on_lock(Amo::compare_swap, lock, value, expected), 0));
+  __atomic_compare_exchange_n(word, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  return expected;
 }
 
-// Of a holder that has ended: the lock becomes free; one of those who notice is the one who frees it.
-void free_if_dead(Pe& me, long* word) {
-  long holder = __atomic_load_n(word, __ATOMIC_RELAXED);
-  if (holder < 1 || holder > me.space->size() || me.space->alive(static_cast<int>(holder) - 1)) return;
-  if (__atomic_compare_exchange_n(word, &holder, 0L, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+long holder_of(const char* function, long* lock) {
+  auto* word = reinterpret_cast<long*>(remote(function, lock, 0));
+  if (!word) return static_cast<long>(far_amo(function, on_lock(Amo::load, lock), 0));
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+bool try_lock(const char* function, long* lock) {
+  return exchange(function, lock, 0, self(function).rank + 1) == 0;
+}
+
+// Of a holder that has ended: the lock becomes free; one of those who notice is the one who frees it. Only
+// those on its node can; a job that spans nodes ends with any of its PEs.
+void free_if_dead(const char* function, long* lock) {
+  Pe& me = self(function);
+  const long holder = holder_of(function, lock);
+  if (holder < 1 || holder > me.size) return;
+  const int rank = me.near[static_cast<std::size_t>(holder) - 1];
+  if (rank < 0 || me.space->alive(rank)) return;
+  if (exchange(function, lock, holder, 0) == holder)
     std::fprintf(stderr, "nigh: PE %ld ended while it held a lock; the lock is free again\n", holder - 1);
 }
 }  // namespace
 
 void shmem_set_lock(long* lock) {
-  Pe& me = self("shmem_set_lock");
-  long* word = lock_word("shmem_set_lock", lock);
-  for (unsigned looks = 0; !try_lock(me, word); ++looks) {
+  Pe& me = self(__func__);
+  for (unsigned looks = 0; !try_lock(__func__, lock); ++looks) {
     unsigned tries = 0;
     // The word is only looked at while it is taken: no line is fought over.
-    me.waiter->until([&] { return __atomic_load_n(word, __ATOMIC_RELAXED) == 0 || ++tries > 4000; });
-    if (looks % 16 == 15) free_if_dead(me, word);
+    me.waiter->until([&] { return holder_of("shmem_set_lock", lock) == 0 || ++tries > 4000; });
+    if (looks % 16 == 15) free_if_dead(__func__, lock);
   }
 }
 
 void shmem_clear_lock(long* lock) {
-  Pe& me = self("shmem_clear_lock");
-  long* word = lock_word("shmem_clear_lock", lock);
   shmem_quiet();
-  long ours = me.space->rank() + 1;
-  if (!__atomic_compare_exchange_n(word, &ours, 0L, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-    stop("shmem_clear_lock", "this PE does not hold the lock");
+  const long ours = self(__func__).rank + 1;
+  if (exchange(__func__, lock, ours, 0) != ours) stop(__func__, "this PE does not hold the lock");
 }
 
-int shmem_test_lock(long* lock) {
-  Pe& me = self("shmem_test_lock");
-  return try_lock(me, lock_word("shmem_test_lock", lock)) ? 0 : 1;
-}
+int shmem_test_lock(long* lock) { return try_lock(__func__, lock) ? 0 : 1; }

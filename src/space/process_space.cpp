@@ -15,6 +15,7 @@
 #include "space/job.hpp"
 #include "space/join.hpp"
 #include "space/memory.hpp"
+#include "space/shared_data.hpp"
 
 #define NIGH_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -360,6 +361,17 @@ NIGH_EXPORT const char* nigh_space_why(void) {
   if (nigh::space::g_why[0] != '\0') return nigh::space::g_why;
   auto* space = the_space();
   return space == nullptr ? nigh::space::memory().why : space->why();
+}
+
+NIGH_EXPORT int nigh_space_shared_data(int index, nigh::space::SharedData* data) {
+  if (the_space() == nullptr) return 0;
+  const nigh::space::SlotHeader* header = nigh::space::own_header();
+  if (index < 0 || static_cast<std::uint32_t>(index) >= header->alias_count) return 0;
+  const nigh::space::Alias& alias = header->aliases[index];
+  data->begin = reinterpret_cast<void*>(alias.lo);
+  data->bytes = alias.hi - alias.lo;
+  data->module = alias.module;
+  return 1;
 }
 
 NIGH_EXPORT int nigh_space_explain(char* text, size_t bytes) {

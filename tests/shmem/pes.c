@@ -36,7 +36,10 @@ static void memory(void) {
   a = shmem_realloc(a, 200000);
   CHECK(a && a[0] == 'x' && a[999] == 'x');
   int* peer = shmem_ptr(c, (me + 1) % n);
-  *peer = me + 1;
+  if (peer) /* not that of a PE on another node */
+    *peer = me + 1;
+  else
+    shmem_int_p(c, me + 1, (me + 1) % n);
   shmem_barrier_all();
   CHECK(*c == (me + n - 1) % n + 1);
   shmem_free(c);

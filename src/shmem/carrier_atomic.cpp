@@ -1,0 +1,147 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Atomics between nodes, and quiet. MPI's own atomics are atomic among themselves only, and by default only
+// as long as all use one operation; so an atomic is an errand to the PE that holds the word, which does it
+// with its processor as its neighbours on the node do. Errands of one PE to another are done in the order in
+// which they were sent, hence an answered one says that all before it are done.
+#include "shmem/carrier.hpp"
+
+namespace nigh::shmem {
+
+namespace {
+
+template <class Word>
+std::uint64_t carry_out(Amo amo, Word* at, Word value, Word condition) {
+  switch (amo) {
+    case Amo::load: return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    case Amo::store: __atomic_store_n(at, value, __ATOMIC_SEQ_CST); return 0;
+    case Amo::swap: return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+    case Amo::compare_swap:
+      __atomic_compare_exchange_n(at, &condition, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+      return condition;
+    case Amo::add: return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+    case Amo::fetch_and: return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);
+    case Amo::fetch_or: return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+    case Amo::fetch_xor: return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);
+    default: return 0;  // Amo::count: only the answer is wanted
+  }
+}
+
+}  // namespace
+
+// At most a few at a time: the caller waits for something of its own.
+void Carrier::serve() {
+  for (int i = 0; i < 64; ++i) {
+    int come = 0;
+    MPI_Status status;
+    MPI_Test(&coming_, &come, &status);
+    if (!come) return;
+    const Errand now = come_;
+    std::uint64_t old = 0;
+    if (now.amo < static_cast<std::uint32_t>(Amo::count)) {
+      std::byte* at = windows_[static_cast<std::size_t>(now.part)].begin + now.offset;
+      const auto amo = static_cast<Amo>(now.amo);
+      old = now.bytes == 4
+                ? carry_out(amo, reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(now.value),
+                            static_cast<std::uint32_t>(now.condition))
+                : carry_out(amo, reinterpret_cast<std::uint64_t*>(at), now.value, now.condition);
+    }
+    // The receive for it was posted before the errand was sent: this does not wait for the other's doing.
+    if (now.ticket > 0)
+      MPI_Send(&old, sizeof old, MPI_BYTE, status.MPI_SOURCE, answer_tag + now.ticket, talk_);
+    MPI_Irecv(&come_, sizeof come_, MPI_BYTE, MPI_ANY_SOURCE, errand_tag, talk_, &coming_);
+  }
+}
+
+void Carrier::poll() {
+  if (!lock_.try_lock()) return;  // another thread is at it
+  if (coming_ != MPI_REQUEST_NULL) serve();
+  lock_.unlock();
+}
+
+Carrier::Errand Carrier::errand(const AmoCall& call) const {
+  Errand errand = {};
+  std::size_t offset = 0;
+  errand.part = part_of(call.at, static_cast<std::size_t>(call.bytes), offset);
+  errand.amo = static_cast<std::uint32_t>(call.amo);
+  errand.bytes = static_cast<std::uint32_t>(call.bytes);
+  errand.offset = offset;
+  errand.value = call.value;
+  errand.condition = call.condition;
+  return errand;
+}
+
+std::uint64_t Carrier::ask(int pe, Errand errand) {
+  std::uint64_t old = 0, sent = 0;
+  Posted& posted = posted_[static_cast<std::size_t>(pe)];
+  run([&](MPI_Request* request) {
+    last_ticket_ = last_ticket_ % tickets + 1;
+    errand.ticket = last_ticket_;
+    sent = posted.sent;
+    MPI_Irecv(&old, sizeof old, MPI_BYTE, pe, answer_tag + errand.ticket, talk_, request);
+    MPI_Send(&errand, sizeof errand, MPI_BYTE, pe, errand_tag, talk_);
+  });
+  std::lock_guard guard(lock_);
+  if (posted.done < sent) {
+    posted.done = sent;
+    if (posted.done == posted.sent) --open_;
+  }
+  return old;
+}
+
+std::uint64_t Carrier::amo(int pe, const AmoCall& call) { return ask(pe, errand(call)); }
+
+void Carrier::post(int pe, const AmoCall& call) {
+  const Errand now = errand(call);
+  Posted& posted = posted_[static_cast<std::size_t>(pe)];
+  bool enough = false;
+  {
+    std::lock_guard guard(lock_);
+    enough =
+        posted.sent - posted.done >= most_posted;  // they lie in the target's memory until it serves them
+    if (!enough) {
+      if (posted.sent == posted.done) ++open_;
+      ++posted.sent;
+      MPI_Send(&now, sizeof now, MPI_BYTE, pe, errand_tag, talk_);
+    }
+  }
+  if (enough) ask(pe, now);
+}
+
+void Carrier::settle(int pe) {
+  bool open = false;
+  {
+    std::lock_guard guard(lock_);
+    const Posted& posted = posted_[static_cast<std::size_t>(pe)];
+    open = posted.done < posted.sent;
+  }
+  Errand nothing = {};
+  nothing.amo = static_cast<std::uint32_t>(Amo::count);
+  if (open) ask(pe, nothing);
+}
+
+void Carrier::quiet_of(int pe) {
+  {
+    std::lock_guard guard(lock_);
+    for (Window& window : windows_)
+      if (window.dirty) MPI_Win_flush(pe, window.win);  // still dirty: other PEs
+  }
+  settle(pe);
+}
+
+void Carrier::quiet() {
+  bool open = false;
+  {
+    std::lock_guard guard(lock_);
+    for (Window& window : windows_) {
+      if (window.dirty) MPI_Win_flush_all(window.win);
+      window.dirty = false;
+    }
+    open = open_ > 0;
+  }
+  if (!open) return poll();
+  for (int pe = 0; pe < size_; ++pe) settle(pe);
+}
+
+}  // namespace nigh::shmem

@@ -1,0 +1,119 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Puts and gets by MPI. Blocking ones are requests (MPI_Rput, MPI_Rget) that are tested in our own loop, so
+// that the PE serves others meanwhile and gives its CPU away where PEs outnumber CPUs.
+#include <algorithm>
+#include <cstdint>
+
+#include "shmem/carrier.hpp"
+
+namespace nigh::shmem {
+
+namespace {
+
+constexpr std::size_t piece = std::size_t{1} << 30;  // of what one call of MPI counts in an int
+
+// `count` elements of `element` bytes every `step` bytes.
+class Strided {
+ public:
+  Strided(std::size_t element, std::size_t count, std::ptrdiff_t step) {
+    MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(element), step, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+  }
+  ~Strided() { MPI_Type_free(&type); }
+  Strided(const Strided&) = delete;
+  Strided& operator=(const Strided&) = delete;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+}  // namespace
+
+int Carrier::part_of(const void* at, std::size_t bytes, std::size_t& offset) const {
+  const auto* byte = static_cast<const std::byte*>(at);
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    const auto within =
+        reinterpret_cast<std::uintptr_t>(byte) - reinterpret_cast<std::uintptr_t>(windows_[i].begin);
+    if (within >= windows_[i].bytes || bytes > windows_[i].bytes - within) continue;
+    offset = within;
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Carrier::Window& Carrier::window_of(const void* at, std::size_t bytes, std::size_t& offset) {
+  return windows_[static_cast<std::size_t>(part_of(at, bytes, offset))];
+}
+
+void Carrier::end(MPI_Request& request) {
+  until([&] {
+    if (!lock_.try_lock()) return false;
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done) serve();
+    lock_.unlock();
+    return done != 0;
+  });
+}
+
+void Carrier::put(int pe, void* at, const void* source, std::size_t bytes, bool blocking) {
+  std::size_t offset = 0;
+  Window& window = window_of(at, bytes, offset);
+  const auto* from = static_cast<const std::byte*>(source);
+  for (std::size_t done = 0, now = 0; done < bytes; done += now) {
+    now = std::min(bytes - done, piece);
+    const auto place = static_cast<MPI_Aint>(offset + done);
+    const int count = static_cast<int>(now);
+    if (blocking) {
+      run([&](MPI_Request* request) {
+        window.dirty = true;
+        MPI_Rput(from + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win, request);
+      });
+    } else {
+      std::lock_guard guard(lock_);
+      window.dirty = true;
+      MPI_Put(from + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win);
+    }
+  }
+}
+
+void Carrier::get(int pe, void* dest, const void* at, std::size_t bytes, bool blocking) {
+  std::size_t offset = 0;
+  Window& window = window_of(at, bytes, offset);
+  auto* to = static_cast<std::byte*>(dest);
+  for (std::size_t done = 0, now = 0; done < bytes; done += now) {
+    now = std::min(bytes - done, piece);
+    const auto place = static_cast<MPI_Aint>(offset + done);
+    const int count = static_cast<int>(now);
+    if (blocking) {
+      run([&](MPI_Request* request) {
+        MPI_Rget(to + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win, request);
+      });
+    } else {
+      std::lock_guard guard(lock_);
+      window.dirty = true;
+      MPI_Get(to + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win);
+    }
+  }
+}
+
+void Carrier::put_strided(int pe, void* at, const void* source, const Steps& steps) {
+  std::size_t offset = 0;
+  Window& window = window_of(at, steps.element, offset);
+  run([&](MPI_Request* request) {
+    const Strided to(steps.element, steps.count, steps.dest), from(steps.element, steps.count, steps.source);
+    window.dirty = true;
+    MPI_Rput(source, 1, from.type, pe, static_cast<MPI_Aint>(offset), 1, to.type, window.win, request);
+  });
+}
+
+void Carrier::get_strided(int pe, void* dest, const void* at, const Steps& steps) {
+  std::size_t offset = 0;
+  Window& window = window_of(at, steps.element, offset);
+  run([&](MPI_Request* request) {
+    const Strided to(steps.element, steps.count, steps.dest), from(steps.element, steps.count, steps.source);
+    MPI_Rget(dest, 1, to.type, pe, static_cast<MPI_Aint>(offset), 1, from.type, window.win, request);
+  });
+}
+
+}  // namespace nigh::shmem

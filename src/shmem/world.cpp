@@ -1,0 +1,47 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shmem/world.hpp"
+
+#include <cstdlib>
+
+namespace nigh::shmem {
+
+namespace {
+
+struct Launcher {
+  const char *rank, *size, *mpi;
+};
+// Launchers nest: the one that speaks of MPI's own variables is the inner one of a Slurm step.
+constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"},
+                                  {"PMI_RANK", "PMI_SIZE", "mpich"},
+                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""},
+                                  {"SLURM_PROCID", "SLURM_NTASKS", ""}};
+
+// A whole number; -1: not there, or not one.
+long number(Lookup lookup, void* context, const char* name) {
+  const char* text = lookup(name, context);
+  if (!text || !*text) return -1;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  return !*end && value >= 0 && value <= 100'000'000 ? value : -1;
+}
+
+}  // namespace
+
+bool find_world(Lookup lookup, void* context, World& world) {
+  if (lookup("NIGH_RANK", context)) return false;
+  for (const Launcher& one : launchers) {
+    const long rank = number(lookup, context, one.rank), size = number(lookup, context, one.size);
+    if (rank < 0 || size < 1 || rank >= size) continue;
+    world = {static_cast<int>(rank), static_cast<int>(size), one.mpi};
+    return true;
+  }
+  return false;
+}
+
+int pretended_node(Lookup lookup, void* context, const World& world) {
+  const long nodes = number(lookup, context, "NIGH_MPI_FAKE_NODES");
+  return nodes > 1 && world.size > 0 ? static_cast<int>(world.rank * nodes / world.size) : 0;
+}
+
+}  // namespace nigh::shmem
