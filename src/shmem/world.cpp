@@ -12,10 +12,10 @@ struct Launcher {
   const char *rank, *size, *mpi;
 };
 // Launchers nest: the one that speaks of MPI's own variables is the inner one of a Slurm step.
+// A script of a Slurm job that is no step has numbers of its own, which count nothing that was started.
 constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"},
                                   {"PMI_RANK", "PMI_SIZE", "mpich"},
-                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""},
-                                  {"SLURM_PROCID", "SLURM_NTASKS", ""}};
+                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""}};
 
 // A whole number; -1: not there, or not one.
 long number(Lookup lookup, void* context, const char* name) {

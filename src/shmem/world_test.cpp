@@ -46,6 +46,7 @@ TEST(World, NoneOrNonsense) {
   for (const Environment& each :
        {Environment{}, Environment{{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}},
         Environment{{"PMI_RANK", "x"}, {"PMI_SIZE", "2"}}, Environment{{"PMI_RANK", "1"}},
+        Environment{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},  // a job's script
         Environment{{"NIGH_RANK", "0"}, {"NIGH_SIZE", "2"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}}) {
     Environment env = each;
     EXPECT_FALSE(find_world(look, &env, world));

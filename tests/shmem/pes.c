@@ -4,6 +4,7 @@
  * OpenSHMEM as a program uses it, each group of functions checked against values that every PE can work out.
  * Exit status 0 and one line "ok NAME" for each group from PE 0; a wrong value names the place. */
 #include <shmem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,55 @@ static void teams(void) {
   }
 }
 
+/* what is hard between nodes; on one node it holds as well */
+static void traffic(void) {
+  int right = (me + 1) % n, left = (me + n - 1) % n;
+  enum { count = 400000 };
+  int* data = shmem_malloc(2 * count * sizeof *data);
+  int* mine = malloc(count * sizeof *mine);
+  for (int i = 0; i < count; i++) mine[i] = me + i;
+  shmem_int_put_nbi(data, mine, count, right);
+  shmem_barrier_all();
+  for (int i = 0; i < count; i++) CHECK(data[i] == left + i);
+  shmem_int_get_nbi(mine, data, count, right);
+  shmem_quiet();
+  for (int i = 0; i < count; i++) CHECK(mine[i] == me + i);
+  shmem_barrier_all();
+  shmem_int_iput(data, mine, 2, 3, count / 3, right);
+  shmem_barrier_all();
+  for (int i = 0; i < count / 3; i++) CHECK(data[2 * i] == left + 3 * i);
+  free(mine);
+  /* every PE changes a word of every PE: neighbours by instructions, the others by their errands */
+  long* words = shmem_calloc(4, sizeof *words);
+  static long drawn, all;
+  drawn = 0;
+  for (int i = 0; i < 100; i++)
+    for (int pe = 0; pe < n; pe++) {
+      drawn += shmem_long_atomic_fetch_inc(words, pe);
+      shmem_long_atomic_add(words + 1, 2, (me + pe) % n);
+    }
+  shmem_barrier_all();
+  CHECK(words[0] == 100L * n && words[1] == 200L * n);
+  shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &drawn, 1);
+  CHECK(all == n * (100L * n) * (100L * n - 1) / 2); /* each number was drawn once */
+  for (long i = 1; i <= 50; i++) { /* a token goes round */
+    if (me > 0) shmem_long_wait_until(words + 2, SHMEM_CMP_EQ, i);
+    shmem_long_p(words + 2, i, right);
+    shmem_quiet();
+    if (me == 0) shmem_long_wait_until(words + 2, SHMEM_CMP_EQ, i);
+  }
+  if (me == n - 1) /* the others are already making a team, and must answer */
+    for (int i = 0; i < 100; i++) CHECK(shmem_long_atomic_fetch_inc(words + 3, 0) == i);
+  shmem_team_t backwards;
+  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, NULL, 0, &backwards) == 0);
+  CHECK(shmem_team_my_pe(backwards) == n - 1 - me);
+  shmem_long_max_reduce(backwards, &all, words + 3, 1);
+  CHECK(all == 100);
+  shmem_team_destroy(backwards);
+  shmem_free(words);
+  shmem_free(data);
+}
+
 static void group(const char* name, void (*run)(void)) {
   run();
   shmem_barrier_all();
@@ -216,6 +266,10 @@ int main(int argc, char** argv) {
     if (me == n - 1) shmem_global_exit(atoi(argv[2]));
     static int never;
     shmem_int_wait_until(&never, SHMEM_CMP_NE, 0);
+  }
+  if (argc > 1 && !strcmp(argv[1], "killed")) {
+    if (me == n - 1) raise(SIGKILL);
+    shmem_barrier_all();
   }
   if (argc > 1 && !strcmp(argv[1], "stack")) {
     int local = 0;
@@ -241,6 +295,7 @@ int main(int argc, char** argv) {
   group("waits and locks", waits_and_locks);
   group("collectives", collectives);
   group("teams", teams);
+  group("traffic", traffic);
   shmem_finalize();
   return failures != 0;
 }
