@@ -20,10 +20,10 @@
 #include <cstdint>
 
 #include "message/atomic.hpp"
+#include "message/collective_sizes.hpp"
 
 namespace nigh::message {
 
-inline constexpr std::uint64_t cell_count = 16;
 inline constexpr std::uint64_t cell_batch = cell_count / 2;
 inline constexpr std::size_t line_room = 48;  // bytes of operand beside a word in its line
 inline constexpr std::size_t area_room = 4096;
@@ -67,6 +67,7 @@ struct CallCell {
 };
 static_assert(sizeof(CallCell) == 256, "a line for each word that another member polls, and no page crossed");
 static_assert(sizeof(Where) <= line_room);
+inline constexpr std::size_t shown_bytes = 8 + line_room;  // from `form` to the end of the line
 
 enum class Failure : std::uint32_t { none, peer_dead, no_memory };
 
@@ -82,7 +83,10 @@ inline const CallCell& cell_of(const CallRing& ring, std::uint64_t call) {
 }
 
 // The writer, after he has written payload and form.
-inline void post(CallCell& cell, std::uint64_t call) { cell.posted.store(call, std::memory_order_release); }
+inline void post(CallCell& cell, std::uint64_t call) {
+  note_write(&cell.form, shown_bytes);
+  cell.posted.store(call, std::memory_order_release);
+}
 // The reader, before he reads them.
 inline bool posted(const CallCell& cell, std::uint64_t call) {
   return cell.posted.load(std::memory_order_acquire) >= call;
@@ -112,6 +116,9 @@ struct Cells {
   atomic<std::uint32_t> failed = 0;                // Failure: this member has given the group up
   alignas(64) atomic<std::uint32_t> departed = 0;  // members that will never look at these cells again
   CallRing ring;
+
+  // Whether all others have departed.
+  [[nodiscard]] bool left() const { return departed.load(std::memory_order_acquire) + 1 >= members; }
 
   unsigned char* area(std::uint64_t call) {
     return reinterpret_cast<unsigned char*>(this + 1) + call % cell_count * area_room;

@@ -22,13 +22,25 @@ struct Graveyard {
   std::mutex mutex;
   std::vector<Grave> graves;
 
+  void bury(space::Space& space, Cells* cells) {
+    std::lock_guard lock(mutex);
+    try {
+      graves.push_back({&space, cells});
+    } catch (const std::bad_alloc&) {}  // these cells are never released
+  }
+  // Cells of this rank that nobody can read any more.
+  Cells* open(space::Space& space) {
+    std::lock_guard lock(mutex);
+    for (auto grave = graves.begin(); grave != graves.end(); ++grave) {
+      Cells* cells = grave->cells;
+      if (grave->space != &space || !cells->left()) continue;
+      graves.erase(grave);
+      return cells;
+    }
+    return nullptr;
+  }
   void sweep(space::Space& space) {
-    std::erase_if(graves, [&](const Grave& grave) {
-      if (grave.space != &space) return false;
-      if (grave.cells->departed.load(std::memory_order_acquire) + 1 < grave.cells->members) return false;
-      space.release(grave.cells);
-      return true;
-    });
+    while (Cells* cells = open(space)) space.release(cells);
   }
 };
 
@@ -58,10 +70,7 @@ Group::State::State(space::Space& space, Waiter& waiter, int member, std::vector
 }
 
 Cells* Group::make_cells(space::Space& space, int members) {
-  {
-    std::lock_guard lock(graveyard().mutex);
-    graveyard().sweep(space);
-  }
+  graveyard().sweep(space);
   void* memory = space.alloc(Cells::total_bytes(), alignof(Cells));
   if (!memory) return nullptr;
   Cells* cells = new (memory) Cells;
@@ -84,12 +93,7 @@ Group::~Group() {
   for (int member = 0; member < g.size; ++member)
     if (member != g.me)
       g.cells[static_cast<std::size_t>(member)]->departed.fetch_add(1, std::memory_order_acq_rel);
-  std::lock_guard lock(graveyard().mutex);
-  try {
-    graveyard().graves.push_back({&g.space, g.cells[static_cast<std::size_t>(g.me)]});
-  } catch (const std::bad_alloc&) {
-    return;  // these cells are never released
-  }
+  graveyard().bury(g.space, cells());
   graveyard().sweep(g.space);
 }
 

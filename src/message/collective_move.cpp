@@ -14,9 +14,6 @@
 namespace nigh::message {
 namespace {
 
-constexpr std::size_t stage_half = std::size_t{1} << 20;
-constexpr std::size_t stage_block = std::size_t{16} << 10;  // the least room for one of many readers
-
 class Move {
  public:
   Move(Group::State& g, Group::Pending& p) : g(g), p(p), call(p.call) {}
@@ -215,7 +212,7 @@ bool Move::show_parts() {
 }
 
 bool Move::fetch_part(int writer) {
-  const CallCell& from = g.theirs(writer, p);
+  const CallCell& from = g.shown(writer, p);
   const std::size_t bytes = from_bytes(writer), me = static_cast<std::size_t>(g.me);
   if (from.form == Form::staged) {
     const std::size_t start = p.round * from.where.chunk;
@@ -349,7 +346,7 @@ void engines::gather(Group::State& g, Group::Pending& p) {
   const Call& call = p.call;
   if (g.me == call.root) return gather_at_root(g, p);
   if (!g.is_posted(p, call.root)) return;
-  const CallCell& root = g.theirs(call.root, p);
+  const CallCell& root = g.shown(call.root, p);
   if (root.form != Form::direct) {
     p.engine = engines::move;
     return engines::move(g, p);

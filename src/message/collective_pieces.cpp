@@ -13,12 +13,12 @@ namespace nigh::message {
 
 const Bytes* Reduction::input(int member) {
   if (member == g.me) return p.operand + (scatters() ? 0 : round_start());
-  const Where& where = g.theirs(member, p).where;
+  const Where& where = g.shown(member, p).where;
   return as_bytes(where.data) + (where.parts_in || scatters() ? 0 : round_start());
 }
 
 Bytes* Reduction::output(int member) {
-  const Where& where = g.theirs(member, p).where;
+  const Where& where = g.shown(member, p).where;
   if (serial()) return as_bytes(call.receive) + round_start();  // the root's own
   return as_bytes(where.result) + (where.parts_out ? 0 : round_start());
 }
@@ -79,7 +79,7 @@ void Reduction::combine_block() {
   const std::size_t direct = block_offset_of(g.me) + round_start();
   const std::size_t staged = static_cast<std::size_t>(g.me) * p.chunk;
   for (int member = 0; member < g.size; ++member) {
-    const bool parts = member != g.me && g.theirs(member, p).where.parts_in != 0;
+    const bool parts = member != g.me && g.shown(member, p).where.parts_in != 0;
     g.in[static_cast<std::size_t>(member)] = input(member) + (parts ? staged : direct);
     g.count_crossing(member, elements * element);
   }

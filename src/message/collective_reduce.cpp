@@ -86,7 +86,7 @@ void Reduction::open_round() {
 
 bool Reduction::shows(int member) {
   if (!g.is_posted(p, member)) return false;
-  const Where& where = g.theirs(member, p).where;
+  const Where& where = g.shown(member, p).where;
   return (!where.parts_in && !where.parts_out) || g.is_ready(p, member, p.round + 1);
 }
 

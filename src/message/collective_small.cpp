@@ -53,10 +53,7 @@ inline void post_small(Group::State& g, const Call& call, std::uint64_t number) 
   std::size_t bytes = 0;
   if (!shows(g, call, bytes)) return;
   Bytes* room = g.post_room(number, bytes);
-  if (bytes != 0) {
-    note_write(room, bytes);
-    copy_some(room, shown(g, call), bytes);
-  }
+  if (bytes != 0) copy_some(room, shown(g, call), bytes);
   g.post_cell(number);
 }
 
@@ -151,6 +148,7 @@ void Group::State::post_cell(std::uint64_t call) {
 
 const Bytes* Group::State::payload(int member, std::uint64_t call) {
   const CallCell& from = cell(member, call);
+  note_read(&from.form, sizeof from.form);
   return from.form == Form::line ? from.small : area(member, call);
 }
 

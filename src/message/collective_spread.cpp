@@ -91,7 +91,7 @@ class Spread {
   }
 
   bool all_at_once() {
-    const CallCell& from = g.theirs(parent, p);
+    const CallCell& from = g.shown(parent, p);
     if (from.where.parts_in || p.round != 0) return false;
     g.tree.children(parent, p.call.root, g.family);
     const auto place = std::find(g.family.begin(), g.family.end(), g.me) - g.family.begin();
@@ -114,7 +114,7 @@ class Spread {
   }
 
   bool fetch_chunk() {
-    const CallCell& from = g.theirs(parent, p);
+    const CallCell& from = g.shown(parent, p);
     if (from.where.parts_in && !g.is_ready(p, parent, p.round + 1)) return false;
     const std::size_t at = p.round * chunk_bytes, length = this->length(p.round);
     const std::size_t source = from.form == Form::staged ? p.round % ring_chunks * chunk_bytes : at;

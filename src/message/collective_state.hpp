@@ -18,21 +18,11 @@
 
 #include "message/cells.hpp"
 #include "message/collective.hpp"
+#include "message/collective_sizes.hpp"
 #include "message/collective_tree.hpp"
 #include "message/layout.hpp"
 
 namespace nigh::message {
-
-// Operands up to these sizes travel in cells; decided by measurement (docs/decisions/0010).
-inline constexpr std::size_t small_bcast = 1024;
-inline constexpr std::size_t small_reduction = 1024;
-inline constexpr std::size_t small_move = 1024;  // all that one member posts
-// Reductions: below this the root alone combines what the others show.
-inline constexpr std::size_t serial_reduce = 4096;
-inline constexpr std::size_t round_bytes = std::size_t{4} << 20;    // of a reduction: bounds what is staged
-inline constexpr std::size_t chunk_bytes = std::size_t{128} << 10;  // of a bcast between domains
-inline constexpr std::size_t ring_chunks = 8;                       // of a staged bcast
-inline constexpr int flat_members = 16;  // above this many, small calls climb a tree even without levels
 
 using Bytes = unsigned char;
 
@@ -128,6 +118,12 @@ struct Group::State {
   CallCell& cell(int member, std::uint64_t call) { return cell_of(ring_of(member), call); }
   CallCell& mine(const Pending& p) { return cell(me, p.number); }
   CallCell& theirs(int member, const Pending& p) { return cell(member, p.number); }
+  // What it has posted there.
+  const CallCell& shown(int member, const Pending& p) {
+    const CallCell& from = theirs(member, p);
+    note_read(&from.form, shown_bytes);
+    return from;
+  }
   bool failed(int member) {
     return cells[static_cast<std::size_t>(member)]->failed.load(std::memory_order_acquire) != 0;
   }
@@ -201,6 +197,8 @@ inline std::size_t block_offset(const Call& call, const std::size_t* bytes, cons
 }
 
 inline void copy_some(void* to, const void* from, std::size_t bytes) {
+  note_read(from, bytes);
+  note_write(to, bytes);
   if (bytes == 8)
     __builtin_memcpy(to, from, 8);
   else if (bytes != 0)

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "message/atomic.hpp"
 #include "message/layout.hpp"
 
 #if defined(__x86_64__)
@@ -74,6 +75,8 @@ bool has_avx2() {
 }  // namespace
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  note_read(from, bytes);
+  note_write(to, bytes);
 #if defined(__x86_64__)
   if (bytes >= loop_from && has_avx2()) {
     auto* target = static_cast<char*>(to);

@@ -4,6 +4,7 @@
 // Who runs, and when the search is over: choices and fibers.
 #include "engine.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -13,11 +14,16 @@ namespace {
 constexpr std::size_t stack_bytes = 256 * 1024;
 constexpr int most_fruitless_rounds = 400;
 
-bool quiet(const Where& where) { return std::strstr(where.function_name(), "Lock::") != nullptr; }
-
 }  // namespace
 
 Engine engine;
+
+// Whoever holds a lock goes on: it is not part of what is checked.
+bool Engine::quiet(const Where& where) const {
+  const auto within = [&](const char* name) { return std::strstr(where.function_name(), name) != nullptr; };
+  return within("Lock::") || within("Cells::left") ||
+         std::any_of(scenario_->calm.begin(), scenario_->calm.end(), within);
+}
 
 int Engine::choose(int count) {
   if (count == 1) return 0;
@@ -38,6 +44,14 @@ bool Engine::mutates(Operation operation, Mutant::Change change, const Where& wh
   if (!std::strstr(where.function_name(), mutant.function)) return false;
   verdict_.mutated = true;
   return true;
+}
+
+// What a load sees instead of `value`.
+std::uint64_t Engine::mutated(std::uint64_t value, std::size_t bytes, const Where& where) {
+  if (mutates(Operation::load, Mutant::Change::blind, where)) return 0;
+  if (mutates(Operation::load, Mutant::Change::assume, where)) return ~std::uint64_t{0} >> (64 - 8 * bytes);
+  if (mutates(Operation::load, Mutant::Change::ahead, where)) return value + options_.mutant.by;
+  return value;
 }
 
 std::vector<int> Engine::ready(bool all) const {
@@ -72,7 +86,8 @@ void Engine::next_of(const std::vector<int>& candidates) {
   if (++fruitless_ > most_fruitless_rounds) fail("nobody can go on");
   const std::vector<int> late = ready(true);  // limits pass, bounded loops end
   if (late.empty()) fail("deadlock: all sleep without limit");
-  switch_to(late[static_cast<std::size_t>(fruitless_) % late.size()]);
+  const auto after = std::upper_bound(late.begin(), late.end(), current);  // each in turn
+  switch_to(after == late.end() ? late.front() : *after);
 }
 
 void Engine::point(const Where& where) {
@@ -81,7 +96,13 @@ void Engine::point(const Where& where) {
   Fiber& fiber = fibers[static_cast<std::size_t>(current)];
   ++fiber.clock[static_cast<std::size_t>(current)];
   if (events_.size() > 20'000) fail("no end in sight");
-  if (preemptions_left_ == 0 || quiet(where)) return;
+  if (quiet(where)) return;
+  if (current == scenario_->mortal + 1 && choose(2) == 1) {
+    log("dies", where, nullptr, 0);
+    scenario_->died();
+    end();
+  }
+  if (preemptions_left_ == 0) return;
   std::vector<int> others = ready(false);
   std::erase(others, current);
   const int choice = choose(1 + static_cast<int>(others.size()));
@@ -139,15 +160,20 @@ void Engine::fail(const std::string& what) {
 }
 
 void Engine::enter() {
-  Fiber& fiber = engine.fibers[static_cast<std::size_t>(engine.current)];
-  fiber.body();
-  fiber.state = State::ended;
-  for (int i = 1; i <= engine.count_; ++i)
-    if (engine.fibers[static_cast<std::size_t>(i)].state != State::ended) engine.next_of(engine.ready(false));
-  engine.leave();
+  engine.fibers[static_cast<std::size_t>(engine.current)].body();
+  engine.end();
+}
+
+// Of the running fiber; nobody comes back to it.
+void Engine::end() {
+  fibers[static_cast<std::size_t>(current)].state = State::ended;
+  for (int i = 1; i <= count_; ++i)
+    if (fibers[static_cast<std::size_t>(i)].state != State::ended) next_of(ready(false));
+  leave();
 }
 
 void Engine::execute(Scenario& scenario) {
+  scenario_ = &scenario;
   count_ = static_cast<int>(scenario.ranks.size());
   preemptions_left_ = options_.preemptions;
   stale_left = options_.stale;
@@ -187,6 +213,9 @@ Verdict Engine::explore(const std::function<std::unique_ptr<Scenario>()>& make, 
     at_ = 0;
     clock_ns = stores_ = 0;
     events_.clear();
+    gone_.clear();
+    if (payload_.size() > 100'000) payload_.clear();
+    if (locations_.size() > 100'000) locations_.clear();
     current = 0;
     fibers[0].clock = {1};
     auto scenario = make();
@@ -197,7 +226,10 @@ Verdict Engine::explore(const std::function<std::unique_ptr<Scenario>()>& make, 
     }
     try {
       if (scenario->after) scenario->after();
-    } catch (const std::runtime_error&) { break; }
+    } catch (const std::runtime_error&) {
+      static_cast<void>(scenario.release());  // what it left behind is not in order
+      break;
+    }
     if (verdict_.executions > options.executions) verdict_.failure = "too many executions for the bound";
   } while (verdict_.failure.empty() && next_path());
   return verdict_;

@@ -89,6 +89,8 @@ class Engine {
   void wake(const void* word);
   void read(const void* data, std::size_t bytes);
   void written(const void* data, std::size_t bytes);
+  void given_back(const void* data, std::size_t bytes);
+  std::uint64_t mutated(std::uint64_t value, std::size_t bytes, const Where& where);
   [[noreturn]] void fail(const std::string& what);
   void log(const char* what, const Where& where, const void* place, std::uint64_t value) {
     events_.push_back({current, what, where.function_name(), value, place});
@@ -104,6 +106,9 @@ class Engine {
   std::vector<int> ready(bool all) const;
   bool next_path();
   void leave();
+  [[nodiscard]] bool quiet(const Where& where) const;
+  void end();
+  void check_kept(std::uintptr_t first, std::uintptr_t last);
   std::string story() const;
 
   Options options_;
@@ -113,11 +118,13 @@ class Engine {
   int preemptions_left_ = 0;
   int fruitless_ = 0;
   int count_ = 0;  // fibers of this execution, without the setup
+  const Scenario* scenario_ = nullptr;
   long execution_ = 0;
   long stores_ = 0;
   std::unordered_map<const void*, Location> locations_;
   std::unordered_map<std::uintptr_t, Payload> payload_;
   std::vector<Event> events_;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> gone_;  // given back in this execution
 };
 
 extern Engine engine;

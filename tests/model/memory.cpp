@@ -9,7 +9,33 @@
 
 namespace nigh::model {
 
+void Engine::check_kept(std::uintptr_t first, std::uintptr_t last) {
+  for (const auto& [from, to] : gone_)
+    if (first < to && from < last) fail("touches memory that was given back");
+}
+
+void Engine::given_back(const void* data, std::size_t bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(data);
+  for (std::uintptr_t at = first; at < first + bytes; at += 4) {
+    const auto place = locations_.find(reinterpret_cast<const void*>(at));
+    if (place == locations_.end() || place->second.execution != execution_) continue;
+    const Location& history = place->second;
+    // Its last store must be one that whoever gives it back knows of.
+    const Store& last = history.stores.back();
+    const Epochs& clock = fibers[static_cast<std::size_t>(current)].clock;
+    bool known = history.stores.size() == 1;
+    for (std::size_t rank = 0; rank < max_ranks; ++rank) known = known || last.seen_at[rank] <= clock[rank];
+    if (!known) fail("gives back what another rank writes");
+  }
+  written(data, bytes);
+  gone_.emplace_back(first, first + bytes);
+}
+
 Location& Engine::location(const void* atomic, std::size_t bytes) {
+  if (!gone_.empty() && current != 0) {
+    const auto first = reinterpret_cast<std::uintptr_t>(atomic);
+    check_kept(first, first + bytes);
+  }
   Location& place = locations_[atomic];
   if (place.execution != execution_) {  // made before this checker looked: what it holds is known to all
     place.execution = execution_;
@@ -72,6 +98,7 @@ void Engine::add(Location& place, void* atomic, std::size_t bytes, std::uint64_t
 void Engine::read(const void* data, std::size_t bytes) {
   const auto me = static_cast<std::size_t>(current);
   const auto first = reinterpret_cast<std::uintptr_t>(data);
+  if (!gone_.empty()) check_kept(first, first + bytes);
   for (std::uintptr_t word = first / 4; bytes > 0 && word <= (first + bytes - 1) / 4; ++word) {
     Payload& payload = payload_[word];
     if (payload.execution != execution_) payload = {.execution = execution_};
@@ -84,6 +111,7 @@ void Engine::read(const void* data, std::size_t bytes) {
 void Engine::written(const void* data, std::size_t bytes) {
   const auto me = static_cast<std::size_t>(current);
   const auto first = reinterpret_cast<std::uintptr_t>(data);
+  if (!gone_.empty()) check_kept(first, first + bytes);
   for (std::uintptr_t word = first / 4; bytes > 0 && word <= (first + bytes - 1) / 4; ++word) {
     Payload& payload = payload_[word];
     if (payload.execution != execution_) payload = {.execution = execution_};

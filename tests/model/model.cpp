@@ -14,6 +14,9 @@ Verdict explore(const std::function<std::unique_ptr<Scenario>()>& make, const Op
 }
 
 void fail(const std::string& what) { engine.fail(what); }
+void given_back(const void* data, std::size_t bytes) {
+  if (engine.current != 0) engine.given_back(data, bytes);
+}
 void made(void* atomic, std::size_t bytes) { engine.made(atomic, bytes); }
 
 std::uint64_t load(const void* atomic, std::size_t bytes, Order order, const Where& where) {
@@ -28,8 +31,9 @@ std::uint64_t load(const void* atomic, std::size_t bytes, Order order, const Whe
   Store& store = place.stores[newest - back];
   engine.see(store);
   engine.acquire(store, order);
-  engine.log(back ? "reads (stale)" : "reads", where, atomic, store.value);
-  return store.value;
+  const std::uint64_t value = engine.mutated(store.value, bytes, where);
+  engine.log(back ? "reads (stale)" : "reads", where, atomic, value);
+  return value;
 }
 
 void store(void* atomic, std::size_t bytes, std::uint64_t value, Order order, const Where& where) {
@@ -54,6 +58,7 @@ std::uint64_t rmw(void* atomic, std::size_t bytes, const Rmw& change, Order orde
   engine.see(newest);
   engine.acquire(newest, order);
   const std::uint64_t old = newest.value;
+  if (engine.mutates(Operation::rmw, Mutant::Change::drop, where)) return old;
   const Epochs sequence = newest.released;
   engine.log("changes", where, atomic, old);
   engine.add(place, atomic, bytes, change.next(old, change.operand), order, &sequence);

@@ -13,8 +13,12 @@
 // as acq_rel, so code must not lean on it; a failed compare-and-swap sees the newest value. Payload announced
 // by note_read and note_write is checked for races by the same clocks.
 //
+// A scenario may have a mortal rank: at each of its operations it also tries what becomes of the others when
+// it dies there. And memory may be given back: whoever touches it then is in error.
+//
 // A mutant changes one operation of one function while it runs (relaxes its order, tears a read-modify-write
-// into two, drops a store, pins a generation), so that it can be shown that the model would have found that.
+// into two, drops a store, pins a generation, lets a load see what would satisfy any check, or none, or a
+// number too high), so that it can be shown that the model would have found that.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +37,11 @@ enum class Order { relaxed, acquire, release, acq_rel };
 enum class Operation { load, store, rmw, compare, sleep };
 
 struct Mutant {
-  enum class Change { relax, tear, drop, pin_generation, forget_limit };
+  enum class Change { relax, tear, drop, pin_generation, forget_limit, assume, blind, ahead };
   const char* function = nullptr;  // part of its name
   Operation operation = Operation::store;
   Change change = Change::relax;
+  std::uint64_t by = 1;  // ahead: how far
 };
 
 struct Options {
@@ -57,10 +62,18 @@ struct Verdict {
 struct Scenario {
   std::vector<std::function<void()>> ranks;
   std::function<void()> after;  // when all have ended
+  // Functions whose operations commute with all others here, because nobody stores there: no need to try
+  // who goes on before them.
+  std::vector<const char*> calm;
+  int mortal = -1;  // the rank that may die
+  std::function<void()> died;
   virtual ~Scenario() = default;
 };
 
 Verdict explore(const std::function<std::unique_ptr<Scenario>()>& make, const Options& options);
+
+// Nobody may touch these bytes any more, and all that was done to them must have happened before.
+void given_back(const void* data, std::size_t bytes);
 
 // Of the running fiber: what is wrong. Does not return.
 [[noreturn]] void fail(const std::string& what);

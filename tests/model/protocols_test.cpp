@@ -10,20 +10,21 @@
 #include <array>
 #include <new>
 
+#include "expect.hpp"
 #include "message/channel.hpp"
 #include "message/offer.hpp"
 #include "message/offer_map.hpp"
 #include "message/wait.hpp"
-#include "model.hpp"
 #include "space/thread_space.hpp"
 
 namespace nigh::message {
 namespace {
 
+using model::Change;
 using model::check;
-using model::Mutant;
+using model::expect_caught;
+using model::expect_holds;
 using model::Operation;
-using Change = model::Mutant::Change;
 
 constexpr Patience only_yields = {.spins = 1, .yields = 1'000'000'000};
 
@@ -197,32 +198,6 @@ struct Bell : Ranks {
   atomic<std::uint32_t> flag = 0;
   Text text{};
 };
-
-template <class Kind>
-model::Verdict explore(const Mutant& mutant, int preemptions) {
-  return model::explore([] { return std::make_unique<Kind>(); },
-                        {.preemptions = preemptions, .stale = 2, .mutant = mutant});
-}
-
-template <class Kind>
-void expect_holds(int preemptions) {
-  const model::Verdict verdict = explore<Kind>({}, preemptions);
-  EXPECT_EQ(verdict.failure, "");
-  EXPECT_GT(verdict.executions, 20);
-  std::printf("%ld executions, %ld operations\n", verdict.executions, verdict.operations);
-}
-
-template <class Kind>
-void expect_caught(const std::vector<Mutant>& mutants) {
-  for (const Mutant& mutant : mutants) {
-    const model::Verdict verdict = explore<Kind>(mutant, 2);
-    EXPECT_TRUE(verdict.mutated) << mutant.function << " has no such operation any more";
-    EXPECT_NE(verdict.failure, "") << mutant.function << ": the model does not see it";
-    EXPECT_EQ(verdict.failure.find("too many"), std::string::npos) << mutant.function;
-    std::printf("%s: %s (after %ld executions)\n", mutant.function,
-                verdict.failure.substr(0, verdict.failure.find('\n')).c_str(), verdict.executions);
-  }
-}
 
 TEST(Model, StagingHolds) { expect_holds<Staging>(2); }
 TEST(Model, StagingMutantsAreCaught) {
