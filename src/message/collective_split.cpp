@@ -36,6 +36,7 @@ std::unique_ptr<Group> Group::State::beginning_of(int colour, std::vector<int>& 
   ranks_of.reserve(members.size());
   for (const int member : members) ranks_of.push_back(ranks[static_cast<std::size_t>(member)]);
   const auto mine = std::find(members.begin(), members.end(), me) - members.begin();
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the caller's
   return unmet(space, waiter, static_cast<int>(mine), std::move(ranks_of), {});
 } catch (const std::bad_alloc&) { return nullptr; }
 

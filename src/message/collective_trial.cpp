@@ -178,7 +178,8 @@ std::size_t Side::operand_bytes() const {
 }
 
 void Side::fill(unsigned char* to, int from, int dest, std::size_t bytes) const {
-  std::uint64_t state = mix(trial_.seed ^ mix(static_cast<std::uint64_t>(from * 1000 + dest)));
+  std::uint64_t state =
+      mix(trial_.seed ^ mix(static_cast<std::uint64_t>(from) * 1000 + static_cast<std::uint64_t>(dest)));
   for (std::size_t i = 0; i < bytes; i += 8) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const std::uint64_t word = state ^ (state >> 29);

@@ -50,7 +50,7 @@ void merge_exchange(int n, Exchange exchange) {
 
 template <class T>
 inline T settled(T value, T not_a_number) {
-  return value != value ? not_a_number : value;
+  return value != value ? not_a_number : value;  // NOLINT(misc-redundant-expression): NaN alone differs
 }
 
 template <class T, class Key, class O>

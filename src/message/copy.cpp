@@ -22,8 +22,8 @@ namespace nigh::message {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::size_t loop_from = 32 * 1024;
-constexpr std::size_t stream_from = 32 * 1024 * 1024;
+constexpr std::size_t loop_from = std::size_t{32} << 10;
+constexpr std::size_t stream_from = std::size_t{32} << 20;
 constexpr std::size_t step = 128;
 
 // Up to the next border of 32 bytes of the destination; the loops then store aligned.

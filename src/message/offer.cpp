@@ -252,7 +252,7 @@ bool Offers::help(Offer* offer) {
 
 // In pieces, since a receiver that comes meanwhile makes the rest needless.
 bool Offers::copy_out(Offer* offer, void* buffer) {
-  constexpr std::size_t piece = 64 * 1024;
+  constexpr std::size_t piece = std::size_t{64} << 10;
   const Layout* layout = offer->has_layout ? &offer->layout : nullptr;
   for (std::size_t at = 0; at < offer->bytes; at += piece) {
     if (state_of(offer->word.load(std::memory_order_relaxed)) != OfferState::offered) return false;
