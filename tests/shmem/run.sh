@@ -19,7 +19,7 @@ nodes() {
   shift 2
   [ "$kind" = openmpi ] && more="--oversubscribe --mca mpi_yield_when_idle 1"
   # shellcheck disable=SC2086
-  NIGH_MPI_FAKE_NODES=2 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+  NIGH_MPI_FAKE_NODES=2 NIGH_SHMEM_OPENMPI=${unsafe-unsafe} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     timeout 100 "mpirun.$kind" $more -n "$n" "$@"
 }
 installed() {
@@ -79,9 +79,14 @@ case $case in
     echo "$told" | grep -q "nigh: .*not symmetric" || fail "stack: $told"
     nodes "$kind" 3 "$out" killed >/dev/null 2>&1
     got=$?
-    [ $got != 0 ] && [ $got != 124 ] || fail "a PE was killed, and the job ended with $got"
+    { [ $got != 0 ] && [ $got != 124 ]; } || fail "a PE was killed, and the job ended with $got"
     told=$(NIGH_SHMEM_MPI_LIBRARY=/nowhere/libmpi.so nodes "$kind" 2 "$out" 2>&1) && fail "ran without an MPI"
     echo "$told" | grep -q "nigh: shmem_init: .*no library of .* was found (/nowhere/libmpi.so)" || fail "no MPI: $told"
+    if [ "$kind" = openmpi ]; then
+      unsafe=
+      told=$(nodes "$kind" 2 "$out" 2>&1) && fail "ran over Open MPI's windows"
+      echo "$told" | grep -q "nigh: shmem_init: .*Open MPI" || fail "Open MPI: $told"
+    fi
     rm -rf "$out.tree" # an installation that lacks the carrier
     mkdir -p "$out.tree/bin" "$out.tree/lib"
     cp "$bin/nigh-oshcc" "$out.tree/bin"
