@@ -36,7 +36,10 @@ struct Coll {
   void enter() {
     while (!try_enter()) wait_turn();
   }
-  void leave() { busy.store(false, std::memory_order_release); }
+  void leave() {
+    g_met.store(true, std::memory_order_relaxed);
+    busy.store(false, std::memory_order_release);
+  }
 
  private:
   static void wait_turn();

@@ -83,7 +83,7 @@ int nigh_mpi_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* s
   if (must_drive()) drive();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
-  const int error = real().Iprobe(source, tag, comm, flag, status);
+  const int error = look(flag, [&] { return real().Iprobe(source, tag, comm, flag, status); });
   if (error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes && status != &own)
     correct(comm, *status, false);
   return error;
@@ -105,7 +105,7 @@ int nigh_mpi_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message*
   if (must_drive()) drive();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
-  const int error = real().Improbe(source, tag, comm, flag, message, status);
+  const int error = look(flag, [&] { return real().Improbe(source, tag, comm, flag, message, status); });
   if (error != MPI_SUCCESS || !*flag || status_bytes(*status) != wire_bytes) return error;
   correct(comm, *status, true);
   note_message(*message, comm);
@@ -123,4 +123,8 @@ int nigh_mpi_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MP
   correct(comm, *status, true);
   note_message(*message, comm);
   return error;
+}
+
+int nigh_mpi_Win_test(MPI_Win window, int* flag) {
+  return look(flag, [&] { return real().Win_test(window, flag); });
 }

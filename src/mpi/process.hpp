@@ -87,6 +87,23 @@ struct Process {
 extern Process g_process;
 inline Process& process() { return g_process; }
 
+// Ranks have met in a collective of ours since somebody last looked for something of the library's. In one of
+// the library's own it would have noticed what was sent before; now the first looks may only do so on their
+// way out, one message each (MPICH), and say that there is nothing.
+inline std::atomic<bool> g_met = false;
+
+// A function of the library's that says in `flag` whether it found something.
+template <class Look>
+int look(const int* flag, Look&& call) {
+  int error = call();
+  if (error != MPI_SUCCESS || *flag || !g_met.load(std::memory_order_relaxed)) [[likely]]
+    return error;
+  g_met.store(false, std::memory_order_relaxed);
+  constexpr int looks = 16;
+  for (int i = 0; i < looks && error == MPI_SUCCESS && !*flag; ++i) error = call();
+  return error;
+}
+
 // One more call of `function` that ended so. A few cycles; exact unless MPI_THREAD_MULTIPLE threads race.
 inline void count(Function function, Fate fate) {
   auto& calls = g_process.page->counters.calls[static_cast<int>(function)][static_cast<int>(fate)];

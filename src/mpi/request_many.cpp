@@ -325,8 +325,8 @@ int nigh_mpi_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
-    return real().Testall(count, requests, flag, statuses);
-  return testall(count, requests, flag, statuses);
+    return look(flag, [&] { return real().Testall(count, requests, flag, statuses); });
+  return look(flag, [&] { return testall(count, requests, flag, statuses); });
 }
 int nigh_mpi_Waitsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
   if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
@@ -346,6 +346,6 @@ int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* 
 }
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
-    return real().Testany(count, requests, index, flag, status);
-  return any(false, count, requests, index, flag, status);
+    return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
+  return look(flag, [&] { return any(false, count, requests, index, flag, status); });
 }

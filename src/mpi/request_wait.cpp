@@ -123,8 +123,8 @@ int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
 
 int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (no_requests() && !must_drive()) [[likely]]
-    return real().Test(request, flag, status);
-  return test(request, flag, status);
+    return look(flag, [&] { return real().Test(request, flag, status); });
+  return look(flag, [&] { return test(request, flag, status); });
 }
 
 int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {

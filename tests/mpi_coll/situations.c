@@ -1,9 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * situations FOLDER owed|blocked|making|away|comms|threads|errors: what can go wrong between collectives and
- * the rest of MPI. A hang is a failure (the suite has a time limit); results are checked here or recorded for
- * comparison.
+ * situations FOLDER owed|blocked|making|away|comms|threads|errors|looks: what can go wrong between
+ * collectives and the rest of MPI. A hang is a failure (the suite has a time limit); results are checked here
+ * or recorded for comparison.
  */
 #include <pthread.h>
 
@@ -259,6 +259,73 @@ static void errors(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* What was sent before a barrier is there after it, at the first look. */
+enum { MESSAGES = 8 };
+
+static void look_for_messages(void) {
+  int values[MESSAGES] = {0}, flag = 0;
+  MPI_Request requests[MESSAGES];
+  for (int i = 0; i < MESSAGES && world_rank == 1; ++i)
+    MPI_Irecv(values + i, 1, MPI_INT, 0, i, MPI_COMM_WORLD, &requests[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i <= MESSAGES && world_rank == 0; ++i) MPI_Send(&i, 1, MPI_INT, 1, i, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank != 1) return;
+  MPI_Iprobe(0, MESSAGES, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  check(flag, "no message for MPI_Iprobe");
+  MPI_Recv(values, 1, MPI_INT, 0, MESSAGES, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+}
+
+static void look_at_requests(int all) {
+  int values[MESSAGES] = {0}, flag = 0;
+  MPI_Request requests[MESSAGES];
+  for (int i = 0; i < MESSAGES && world_rank == 1; ++i)
+    MPI_Irecv(values + i, 1, MPI_INT, 0, i, MPI_COMM_WORLD, &requests[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < MESSAGES && world_rank == 0; ++i) MPI_Send(&i, 1, MPI_INT, 1, i, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank != 1) return;
+  if (all)
+    MPI_Testall(MESSAGES, requests, &flag, MPI_STATUSES_IGNORE);
+  else
+    MPI_Test(&requests[MESSAGES - 1], &flag, MPI_STATUS_IGNORE);
+  check(flag, all ? "not all are there" : "the last is not there");
+  MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+}
+
+static void look_at_window(MPI_Win window, MPI_Group peer) {
+  int flag = 0;
+  if (world_rank == 0) {
+    MPI_Win_start(peer, 0, window);
+    MPI_Win_complete(window);
+  } else {
+    MPI_Win_post(peer, 0, window);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank == 0) return;
+  MPI_Win_test(window, &flag);
+  check(flag, "the exposure is not over");
+}
+
+static void looks(void) {
+  int other = 1 - world_rank, memory = 0;
+  MPI_Win window;
+  MPI_Group all, peer;
+  MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &other, &peer);
+  for (int i = 0; i < 20; ++i) {
+    look_for_messages();
+    look_at_requests(0);
+    look_at_requests(1);
+    look_at_window(window, peer);
+  }
+  MPI_Group_free(&peer);
+  MPI_Group_free(&all);
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 2 ? argv[2] : "";
   int provided;
@@ -271,6 +338,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "comms")) comms();
   if (!strcmp(what, "threads") && provided == MPI_THREAD_MULTIPLE) threads();
   if (!strcmp(what, "errors")) errors();
+  if (!strcmp(what, "looks")) looks();
   record(what, strlen(what), "%s done", what);
   end_out();
   MPI_Finalize();

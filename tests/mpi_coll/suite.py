@@ -65,6 +65,7 @@ def situations() -> None:
             run(LIBRARY, "situations", 2 if name == "comms" else 3, True, Path(place) / name, [name], **more)
         for name in ("blocked", "away"):
             run(LIBRARY, "situations", 2, True, Path(place) / f"{name}-off", [name], NIGH_MPI_P2P="off")
+        run(LIBRARY, "situations", 2, True, Path(place) / "looks", ["looks"])
         run(LIBRARY, "situations", 2, False, Path(place) / "alone", ["errors"])
         run(LIBRARY, "situations", 2, True, Path(place) / "errors", ["errors"])
         compare(Path(place) / "alone", Path(place) / "errors", 2)
