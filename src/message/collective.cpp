@@ -26,7 +26,9 @@ struct Graveyard {
     std::lock_guard lock(mutex);
     try {
       graves.push_back({&space, cells});
-    } catch (const std::bad_alloc&) {}  // these cells are never released
+    } catch (const std::bad_alloc&) {
+      return;  // these cells are never released
+    }
   }
   // Cells of this rank that nobody can read any more.
   Cells* open(space::Space& space) {

@@ -164,6 +164,10 @@ TEST(ModelCells, TreeMutantsAreCaught) {
 }
 
 TEST(ModelCells, StartedCallsHold) { expect_holds<Started>(2); }
+TEST(ModelCells, StartedCallMutantsAreCaught) {
+  expect_caught<Started>(
+      {{"::posted(", Operation::load, Change::assume}, {"::leave(", Operation::store, Change::drop}});
+}
 
 }  // namespace
 }  // namespace nigh::message
