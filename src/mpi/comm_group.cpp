@@ -49,9 +49,9 @@ message::Cells* cells_for(std::size_t members) {
 }
 
 message::Group* group_of(int member, std::vector<message::Cells*> cells, std::vector<int> space_ranks) {
-  plan::Levels levels = levels_for(space_ranks);
+  const plan::Levels levels = levels_for(space_ranks);
   auto* group = new message::Group(*process().space, *process().waiter, member, std::move(cells),
-                                   std::move(space_ranks), std::move(levels));
+                                   std::move(space_ranks), levels);
   g_groups.fetch_add(1, std::memory_order_relaxed);
   return group;
 }

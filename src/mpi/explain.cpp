@@ -213,6 +213,7 @@ void close_account() {
       g_ranks.push_back(rank);
     }
   }
+  if (!me.page) return;
   me.page->ended.store(1, std::memory_order_release);
   sys::futex_wake_all(&me.page->ended);
 }

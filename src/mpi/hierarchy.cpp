@@ -67,7 +67,8 @@ struct NodeSum {
   }
   // Alone on the node: the operand is the result.
   void alone() const {
-    if (call.send != message::in_place && call.send != result) std::memcpy(result, call.send, call.bytes);
+    if (result && call.send != message::in_place && call.send != result)
+      std::memcpy(result, call.send, call.bytes);
   }
 };
 
