@@ -74,7 +74,7 @@ static int list_cpus(const Mask& mask, int* cpus) {
 
 Mask rank_share(const Mask& mask, int rank, int ranks) {
   char err[256];
-  auto* cpus = static_cast<int*>(calloc(std::size_t{2} * kMaskCpus, sizeof(int)));
+  auto* cpus = static_cast<int*>(calloc(size_t{2} * kMaskCpus, sizeof(int)));
   Mask share;
   memset(&share, 0, sizeof share);
   if (cpus && open_library(err, sizeof err) && api.share) {
