@@ -234,7 +234,7 @@ static void traffic(void) {
   CHECK(words[0] == 100L * n && words[1] == 200L * n);
   shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &drawn, 1);
   CHECK(all == n * (100L * n) * (100L * n - 1) / 2); /* each number was drawn once */
-  for (long i = 1; i <= 50; i++) { /* a token goes round */
+  for (long i = 1; i <= 50; i++) {                   /* a token goes round */
     if (me > 0) shmem_long_wait_until(words + 2, SHMEM_CMP_EQ, i);
     shmem_long_p(words + 2, i, right);
     shmem_quiet();
