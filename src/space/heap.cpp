@@ -100,6 +100,10 @@ static bool ours_for(std::uintptr_t caller) {
   return g_hot.limit != 0 && !from_libc(caller);
 }
 
+// jemalloc's blocks of up to 8 bytes begin at multiples of 8, libc's of any size at 16, and that is relied
+// on: UCX rounds what it registers down to 16, and MPICH frees the address that it gets back.
+static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16 : bytes; }
+
 // On a page: jemalloc begins unaligned large blocks at a random line of one, and blocks of ranks that
 // allocate alike would not correspond (nigh_remote_address).
 static void* on_page(std::size_t bytes, bool zeroed) {
@@ -117,7 +121,7 @@ static void* prepare_large(void* data, std::size_t bytes) {
 
 __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller) {
   if (!ours_for(caller)) return __libc_malloc(bytes);
-  return bytes < kLarge ? nigh_je_malloc(bytes) : prepare_large(on_page(bytes, false), bytes);
+  return bytes < kLarge ? nigh_je_malloc(rounded(bytes)) : prepare_large(on_page(bytes, false), bytes);
 }
 
 // Reused memory is zeroed by writing, not by giving it back and faulting it in again; blocks that are too
@@ -131,7 +135,7 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
     return nullptr;
   }
   t_zeroing = bytes <= std::size_t{256} << 20;
-  void* data = bytes < kLarge ? nigh_je_calloc(1, bytes) : on_page(bytes, true);
+  void* data = bytes < kLarge ? nigh_je_calloc(1, rounded(bytes)) : on_page(bytes, true);
   t_zeroing = false;
   return prepare_large(data, bytes);
 }
@@ -166,7 +170,7 @@ extern "C" {
 
 NIGH_ENTRY void* malloc(size_t bytes) {
   const std::uintptr_t caller = NIGH_CALLER;
-  if (__builtin_expect(bytes < g_hot.limit && !from_libc(caller), 1)) return nigh_je_malloc(bytes);
+  if (__builtin_expect(bytes < g_hot.limit && !from_libc(caller), 1)) return nigh_je_malloc(rounded(bytes));
   return malloc_slowly(bytes, caller);
 }
 
@@ -183,14 +187,14 @@ NIGH_ENTRY void* calloc(size_t count, size_t each) {
   // Below 8 KiB jemalloc zeroes by writing anyhow.
   if (__builtin_expect(!__builtin_mul_overflow(count, each, &bytes) && bytes < g_hot.limit >> 8, 1) &&
       __builtin_expect(!from_libc(caller), 1))
-    return nigh_je_calloc(count, each);
+    return nigh_je_calloc(1, rounded(bytes));
   return calloc_slowly(count, each, caller);
 }
 
 NIGH_ENTRY void* realloc(void* data, size_t bytes) {
   if (data == nullptr) return malloc_slowly(bytes, NIGH_CALLER);
   if (!owned(data)) return __libc_realloc(data, bytes);
-  return prepare_large(nigh_je_realloc(data, bytes), bytes);
+  return prepare_large(nigh_je_realloc(data, bytes == 0 ? 0 : rounded(bytes)), bytes);
 }
 
 NIGH_ENTRY void* reallocarray(void* data, size_t count, size_t each) {
@@ -201,7 +205,7 @@ NIGH_ENTRY void* reallocarray(void* data, size_t count, size_t each) {
   }
   if (data == nullptr) return malloc_slowly(bytes, NIGH_CALLER);
   if (!owned(data)) return __libc_realloc(data, bytes);
-  return prepare_large(nigh_je_realloc(data, bytes), bytes);
+  return prepare_large(nigh_je_realloc(data, bytes == 0 ? 0 : rounded(bytes)), bytes);
 }
 
 NIGH_ENTRY int posix_memalign(void** out, size_t align, size_t bytes) {

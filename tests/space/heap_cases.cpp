@@ -48,7 +48,12 @@ CASE(family_keeps_its_promises) {
     data = memalign(align, bytes);
     CHECK(data != nullptr && reinterpret_cast<std::uintptr_t>(data) % align == 0);
     std::free(data);
-    data = std::malloc(random() % 64 + 16);
+    data = std::malloc(random() % 64);  // as libc's, which is aligned for all sizes
+    CHECK(reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
+    data = std::realloc(data, random() % 64 + 1);
+    CHECK(reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
+    std::free(data);
+    data = std::calloc(1, random() % 64);
     CHECK(reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
     std::free(data);
   }
