@@ -81,7 +81,11 @@ static bool digits(const char*& at, unsigned base, std::uint64_t& out) {
   return at != first;
 }
 
-static bool skip(const char*& at, char c) { return *at == c && (++at, true); }
+static bool skip(const char*& at, char c) {
+  if (*at != c) return false;
+  ++at;
+  return true;
+}
 
 bool parse_mapping(const char* line, Mapping& out) {
   std::uint64_t lo = 0, hi = 0, major = 0, minor = 0;
@@ -166,13 +170,14 @@ static std::uint64_t cgroup_room() {
     const char* first = strchr(line, ':');
     const char* second = first != nullptr ? strchr(first + 1, ':') : nullptr;
     if (second == nullptr || strlen(second + 1) >= kPath) continue;
+    const char* group = strcmp(second + 1, "/") == 0 ? "" : second + 1;
     const bool v2 = second == first + 1;
     const char* memory = strstr(first, "memory");
     if (!v2 && (memory == nullptr || memory > second)) continue;
     for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/memory"}) {
       if (v2 != (mount[14] == '\0')) continue;
       char path[kPath];
-      strcpy(path, strcmp(second + 1, "/") == 0 ? "" : second + 1);
+      memcpy(path, group, strlen(group) + 1);
       const std::uint64_t here = room_along(mount, path, v2);
       if (here < room) room = here;
     }
