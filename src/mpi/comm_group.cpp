@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "mpi/comm_members.hpp"
+#include "mpi/reserve.hpp"
 
 namespace nigh::mpi {
 namespace {
@@ -42,7 +43,9 @@ plan::Levels levels_for(const std::vector<int>& space_ranks) {
   return plan::levels_of(seats);
 }
 
+// With the reserve whole, all that comes after the talk can be made; else this member has no cells.
 message::Cells* cells_for(std::size_t members) {
+  if (!reserve_fill()) return nullptr;
   return g_groups.load(std::memory_order_relaxed) < most_groups
              ? message::Group::make_cells(*process().space, static_cast<int>(members))
              : nullptr;

@@ -8,6 +8,8 @@
 #include <new>
 #include <numeric>
 
+#include "mpi/reserve.hpp"
+
 namespace nigh::mpi {
 namespace {
 
@@ -107,6 +109,7 @@ std::uint64_t members_hash(MPI_Comm comm) {
 
 void make_state(MPI_Comm comm, std::uint64_t name) {
   if (comm == MPI_COMM_NULL) return;
+  reserve_fill();
   CommState* state = new_state(comm);
   const bool entered = state && fill(*state, name) && enter_state(*state);
   if (entered)

@@ -13,6 +13,7 @@
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
 #include "mpi/process.hpp"
+#include "mpi/reserve.hpp"
 
 namespace nigh::mpi {
 namespace {
@@ -35,6 +36,7 @@ void take_down() noexcept {
   uncover_parts();
   comms_stop();
   members_stop();
+  reserve_stop();
   stop_process();
   close_account();
 }
@@ -48,6 +50,9 @@ bool set_up_all() {
   if (!start_process()) return false;
   real().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_end, &g_end_keyval, nullptr);
   real().Comm_set_attr(MPI_COMM_SELF, g_end_keyval, nullptr);
+  int ranks = 0;
+  real().Comm_size(MPI_COMM_WORLD, &ranks);
+  reserve_start((std::size_t{256} << 10) + (static_cast<std::size_t>(ranks) << 10));
   members_start();
   comms_start();
   run_start_hooks();
