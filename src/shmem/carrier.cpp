@@ -1,8 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Start and end of a carrier: MPI is begun unless the program has done so, and one window is made for each
-// part that all PEs have in common. They stay locked for all (MPI_Win_lock_all) until the end.
+// Start and end of a carrier: MPI is begun unless the program has done so, and each part that all PEs
+// have in common becomes a window, or what messages name (carrier_parcel.cpp). Windows stay locked for all
+// (MPI_Win_lock_all) until the end.
 #include "shmem/carrier.hpp"
 
 #include <algorithm>
@@ -24,12 +25,13 @@ bool Carrier::fail(const char* format, ...) {
 
 namespace {
 
-// Open MPI 4.1: large puts were now and then not yet there when a flush and a barrier had ended (decision
-// 0014). Who wants to look into that may have it.
-bool sound_windows() {
-  if (std::strcmp(NIGH_MPI_ABI, "openmpi") != 0) return true;
-  const char* wish = std::getenv("NIGH_SHMEM_OPENMPI");
-  return wish && std::strcmp(wish, "unsafe") == 0;
+// Open MPI 4.1: large puts by windows were now and then not yet there when a flush and a barrier had ended
+// (decision 0014).
+bool by_messages() {
+  const char* wish = std::getenv("NIGH_SHMEM_BYTES");
+  if (wish && std::strcmp(wish, "windows") == 0) return false;
+  if (wish && std::strcmp(wish, "messages") == 0) return true;
+  return std::strcmp(NIGH_MPI_ABI, "openmpi") == 0;
 }
 
 }  // namespace
@@ -39,11 +41,7 @@ bool Carrier::begin_mpi(int rank, int size) {
   MPI_Initialized(&begun);
   MPI_Finalized(&over);
   if (over) return fail("the program has ended MPI (MPI_Finalize) before shmem_init");
-  if (!sound_windows())
-    return fail(
-        "PEs run on several nodes, and Open MPI's one-sided operations were seen to lose data there; start "
-        "with "
-        "MPICH's mpirun");
+  messages_ = by_messages();
   if (!begun) setenv("OMPI_MCA_osc", "^pt2pt", 0);
   if (begun) {
     MPI_Query_thread(&level_);
@@ -91,6 +89,10 @@ bool Carrier::show(const Part* parts, int count) {
   for (std::size_t i = 0; i < mine.size(); ++i) {
     if (!has[i]) continue;
     Window window = {mine[i]->begin, mine[i]->bytes, MPI_WIN_NULL, false};
+    if (messages_) {
+      windows_.push_back(window);
+      continue;
+    }
     if (MPI_Win_create(window.begin, static_cast<MPI_Aint>(window.bytes), 1, MPI_INFO_NULL, all_,
                        &window.win) != MPI_SUCCESS)
       return fail("MPI (%s) offers no one-sided operations on this network", NIGH_MPI_ABI);
@@ -113,6 +115,7 @@ bool Carrier::start(int rank, int size, const Part* parts, int count, Wait wait)
   MPI_Comm_dup(MPI_COMM_WORLD, &all_);
   MPI_Comm_dup(MPI_COMM_WORLD, &talk_);
   posted_.assign(static_cast<std::size_t>(size), {});
+  arriving_from_.assign(static_cast<std::size_t>(size), 0);
   if (!show(parts, count)) return false;
   MPI_Irecv(&come_, sizeof come_, MPI_BYTE, MPI_ANY_SOURCE, errand_tag, talk_, &coming_);
   MPI_Barrier(all_);
@@ -123,7 +126,10 @@ void Carrier::finish() {
   std::lock_guard guard(lock_);
   MPI_Cancel(&coming_);
   MPI_Wait(&coming_, MPI_STATUS_IGNORE);
+  for (auto* requests : {&puts_, &gets_, &given_})
+    MPI_Waitall(static_cast<int>(requests->size()), requests->data(), MPI_STATUSES_IGNORE);
   for (Window& window : windows_) {
+    if (window.win == MPI_WIN_NULL) continue;
     MPI_Win_unlock_all(window.win);
     MPI_Win_free(&window.win);
   }

@@ -18,6 +18,8 @@
 
 namespace nigh::shmem {
 
+class Cargo;
+
 class Carrier final : public Away {
  public:
   bool start(int rank, int size, const Part* parts, int count, Wait wait) override;
@@ -60,14 +62,30 @@ class Carrier final : public Away {
     MPI_Comm comm = MPI_COMM_NULL;
     int members = 0;
   };
-  // An atomic operation on its way; `ticket` 0: nobody waits for an answer.
+  // What another PE is asked to do: an atomic operation, an answer alone, or to take or give bytes. `ticket`
+  // 0: nobody waits for an answer. Of bytes: `value` of them, or that many elements of `bytes` each
+  // `condition` bytes apart; a put with a ticket has its bytes in the same message.
   struct Errand {
-    std::uint32_t amo, bytes;
+    std::uint32_t kind, bytes;  // kind: an Amo, or one of these
     std::int32_t part, ticket;
     std::uint64_t offset, value, condition;
   };
-  enum Tag : int { errand_tag = 1, meet_tag = 2, answer_tag = 16 };
+  enum Kind : std::uint32_t { answer_kind = static_cast<std::uint32_t>(Amo::count), put_kind, get_kind };
+  enum Tag : int { errand_tag = 1, meet_tag = 2, parcel_tag = 3, answer_tag = 16 };
   static constexpr int tickets = 16384, most_posted = 512;
+  static constexpr std::size_t most_inside = 2048;  // within every library's eager limit
+  struct Letter {
+    Errand errand;
+    std::byte inside[most_inside];
+  };
+  struct Arrival {
+    int from;
+    MPI_Request request;
+  };
+  struct Answer {
+    int to, ticket;
+    std::uint64_t old;
+  };
 
   bool fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
   bool begin_mpi(int rank, int size);
@@ -96,8 +114,23 @@ class Carrier final : public Away {
   Errand errand(const AmoCall& call) const;
   std::uint64_t ask(int pe, Errand errand);
   void settle(int pe);  // waits until all errands of ours to it are done
-  void serve();         // under the lock
   void meet(const int* pes, int count, int member);
+
+  // Under the lock.
+  int next_ticket() { return last_ticket_ = last_ticket_ % tickets + 1; }
+  bool note_posted(int pe);  // true: many are open there
+  void serve();
+  void take(const Letter& letter, int from);
+  void take_bytes(const Letter& letter, int from);
+  void answer(int to, int ticket, std::uint64_t old);
+  void tend();  // what has arrived or gone meanwhile
+
+  // Bytes as messages, where windows are not to be trusted.
+  Errand bytes_errand(Kind kind, const void* at, std::size_t bytes) const;
+  Errand steps_errand(Kind kind, const void* at, const Steps& steps, std::ptrdiff_t step) const;
+  void send(int pe, const Errand& errand, const void* source, const Cargo& cargo, bool blocking);
+  void fetch(int pe, Errand errand, void* dest, const Cargo& cargo, bool blocking);
+  void end_all(std::vector<MPI_Request>& requests);
 
   const char* why_ = "";
   char text_[320] = "";
@@ -112,19 +145,27 @@ class Carrier final : public Away {
   };
   std::vector<Posted> posted_;  // by PE
   int open_ = 0;                // PEs of which not all is done
-  Errand come_ = {};
+  Letter come_ = {};
   MPI_Request coming_ = MPI_REQUEST_NULL;
   int last_ticket_ = 0;
+  bool messages_ = false;  // bytes go as messages
+  std::vector<Arrival> arriving_;
+  std::vector<int> arriving_from_;                // how many of each PE
+  std::vector<Answer> held_;                      // until what their PEs put before has arrived
+  std::vector<MPI_Request> puts_, gets_, given_;  // ours that are open; what others fetch here
+  unsigned turns_ = 0;
 };
 
-// A datatype of so many bytes, whatever int can hold.
-class Block {
+// Bytes as MPI names them, whatever int can hold: so many, or `count` elements of `element` bytes every
+// `step`.
+class Cargo {
  public:
-  explicit Block(std::size_t bytes);
-  ~Block();
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  int count = 0;
+  explicit Cargo(std::size_t bytes);
+  Cargo(std::size_t element, std::size_t count, std::ptrdiff_t step);
+  ~Cargo();
+  Cargo(const Cargo&) = delete;
+  Cargo& operator=(const Cargo&) = delete;
+  int count = 1;
   MPI_Datatype type = MPI_BYTE;
 };
 

@@ -32,26 +32,39 @@ std::uint64_t carry_out(Amo amo, Word* at, Word value, Word condition) {
 
 // At most a few at a time: the caller waits for something of its own.
 void Carrier::serve() {
+  tend();
   for (int i = 0; i < 64; ++i) {
     int come = 0;
     MPI_Status status;
     MPI_Test(&coming_, &come, &status);
     if (!come) return;
-    const Errand now = come_;
-    std::uint64_t old = 0;
-    if (now.amo < static_cast<std::uint32_t>(Amo::count)) {
-      std::byte* at = windows_[static_cast<std::size_t>(now.part)].begin + now.offset;
-      const auto amo = static_cast<Amo>(now.amo);
-      old = now.bytes == 4
-                ? carry_out(amo, reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(now.value),
-                            static_cast<std::uint32_t>(now.condition))
-                : carry_out(amo, reinterpret_cast<std::uint64_t*>(at), now.value, now.condition);
-    }
-    // The receive for it was posted before the errand was sent: this does not wait for the other's doing.
-    if (now.ticket > 0)
-      MPI_Send(&old, sizeof old, MPI_BYTE, status.MPI_SOURCE, answer_tag + now.ticket, talk_);
+    take(come_, status.MPI_SOURCE);
     MPI_Irecv(&come_, sizeof come_, MPI_BYTE, MPI_ANY_SOURCE, errand_tag, talk_, &coming_);
   }
+}
+
+void Carrier::take(const Letter& letter, int from) {
+  const Errand& now = letter.errand;
+  if (now.kind == put_kind || now.kind == get_kind) return take_bytes(letter, from);
+  std::uint64_t old = 0;
+  if (now.kind < answer_kind) {
+    std::byte* at = windows_[static_cast<std::size_t>(now.part)].begin + now.offset;
+    const auto amo = static_cast<Amo>(now.kind);
+    old = now.bytes == 4
+              ? carry_out(amo, reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(now.value),
+                          static_cast<std::uint32_t>(now.condition))
+              : carry_out(amo, reinterpret_cast<std::uint64_t*>(at), now.value, now.condition);
+  }
+  if (now.ticket == 0) return;
+  if (arriving_from_[static_cast<std::size_t>(from)] > 0)
+    held_.push_back({from, now.ticket, old});
+  else
+    answer(from, now.ticket, old);
+}
+
+// The receive for it was posted before the errand was sent: this does not wait for the other's doing.
+void Carrier::answer(int to, int ticket, std::uint64_t old) {
+  MPI_Send(&old, sizeof old, MPI_BYTE, to, answer_tag + ticket, talk_);
 }
 
 void Carrier::poll() {
@@ -64,7 +77,7 @@ Carrier::Errand Carrier::errand(const AmoCall& call) const {
   Errand errand = {};
   std::size_t offset = 0;
   errand.part = part_of(call.at, static_cast<std::size_t>(call.bytes), offset);
-  errand.amo = static_cast<std::uint32_t>(call.amo);
+  errand.kind = static_cast<std::uint32_t>(call.amo);
   errand.bytes = static_cast<std::uint32_t>(call.bytes);
   errand.offset = offset;
   errand.value = call.value;
@@ -76,8 +89,7 @@ std::uint64_t Carrier::ask(int pe, Errand errand) {
   std::uint64_t old = 0, sent = 0;
   Posted& posted = posted_[static_cast<std::size_t>(pe)];
   run([&](MPI_Request* request) {
-    last_ticket_ = last_ticket_ % tickets + 1;
-    errand.ticket = last_ticket_;
+    errand.ticket = next_ticket();
     sent = posted.sent;
     MPI_Irecv(&old, sizeof old, MPI_BYTE, pe, answer_tag + errand.ticket, talk_, request);
     MPI_Send(&errand, sizeof errand, MPI_BYTE, pe, errand_tag, talk_);
@@ -94,19 +106,21 @@ std::uint64_t Carrier::amo(int pe, const AmoCall& call) { return ask(pe, errand(
 
 void Carrier::post(int pe, const AmoCall& call) {
   const Errand now = errand(call);
-  Posted& posted = posted_[static_cast<std::size_t>(pe)];
   bool enough = false;
   {
     std::lock_guard guard(lock_);
-    enough =
-        posted.sent - posted.done >= most_posted;  // they lie in the target's memory until it serves them
-    if (!enough) {
-      if (posted.sent == posted.done) ++open_;
-      ++posted.sent;
-      MPI_Send(&now, sizeof now, MPI_BYTE, pe, errand_tag, talk_);
-    }
+    enough = note_posted(pe);
+    MPI_Send(&now, sizeof now, MPI_BYTE, pe, errand_tag, talk_);
   }
-  if (enough) ask(pe, now);
+  if (enough) settle(pe);
+}
+
+// They lie in the target's memory until it serves them.
+bool Carrier::note_posted(int pe) {
+  Posted& posted = posted_[static_cast<std::size_t>(pe)];
+  if (posted.sent == posted.done) ++open_;
+  ++posted.sent;
+  return posted.sent - posted.done >= most_posted;
 }
 
 void Carrier::settle(int pe) {
@@ -117,7 +131,7 @@ void Carrier::settle(int pe) {
     open = posted.done < posted.sent;
   }
   Errand nothing = {};
-  nothing.amo = static_cast<std::uint32_t>(Amo::count);
+  nothing.kind = answer_kind;
   if (open) ask(pe, nothing);
 }
 
@@ -138,10 +152,12 @@ void Carrier::quiet() {
       if (window.dirty) MPI_Win_flush_all(window.win);
       window.dirty = false;
     }
-    open = open_ > 0;
+    open = open_ > 0 || !puts_.empty() || !gets_.empty();
   }
   if (!open) return poll();
   for (int pe = 0; pe < size_; ++pe) settle(pe);
+  end_all(puts_);
+  end_all(gets_);
 }
 
 }  // namespace nigh::shmem

@@ -4,6 +4,7 @@
 // Puts and gets by MPI. Blocking ones are requests (MPI_Rput, MPI_Rget) that are tested in our own loop, so
 // that the PE serves others meanwhile and gives its CPU away where PEs outnumber CPUs.
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 
 #include "shmem/carrier.hpp"
@@ -14,20 +15,32 @@ namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 30;  // of what one call of MPI counts in an int
 
-// `count` elements of `element` bytes every `step` bytes.
-class Strided {
- public:
-  Strided(std::size_t element, std::size_t count, std::ptrdiff_t step) {
-    MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(element), step, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
-  }
-  ~Strided() { MPI_Type_free(&type); }
-  Strided(const Strided&) = delete;
-  Strided& operator=(const Strided&) = delete;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-};
-
 }  // namespace
+
+Cargo::Cargo(std::size_t bytes) {
+  if (bytes <= INT_MAX) {
+    count = static_cast<int>(bytes);
+    return;
+  }
+  constexpr std::size_t large = std::size_t{1} << 20;
+  MPI_Datatype row = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(static_cast<int>(large), MPI_BYTE, &row);
+  int counts[] = {static_cast<int>(bytes / large), static_cast<int>(bytes % large)};
+  MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / large * large)};
+  MPI_Datatype types[] = {row, MPI_BYTE};
+  MPI_Type_create_struct(2, counts, places, types, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&row);
+}
+
+Cargo::Cargo(std::size_t element, std::size_t elements, std::ptrdiff_t step) {
+  MPI_Type_create_hvector(static_cast<int>(elements), static_cast<int>(element), step, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+}
+
+Cargo::~Cargo() {
+  if (type != MPI_BYTE) MPI_Type_free(&type);
+}
 
 int Carrier::part_of(const void* at, std::size_t bytes, std::size_t& offset) const {
   const auto* byte = static_cast<const std::byte*>(at);
@@ -57,6 +70,7 @@ void Carrier::end(MPI_Request& request) {
 }
 
 void Carrier::put(int pe, void* at, const void* source, std::size_t bytes, bool blocking) {
+  if (messages_) return send(pe, bytes_errand(put_kind, at, bytes), source, Cargo(bytes), blocking);
   std::size_t offset = 0;
   Window& window = window_of(at, bytes, offset);
   const auto* from = static_cast<const std::byte*>(source);
@@ -78,6 +92,7 @@ void Carrier::put(int pe, void* at, const void* source, std::size_t bytes, bool 
 }
 
 void Carrier::get(int pe, void* dest, const void* at, std::size_t bytes, bool blocking) {
+  if (messages_) return fetch(pe, bytes_errand(get_kind, at, bytes), dest, Cargo(bytes), blocking);
   std::size_t offset = 0;
   Window& window = window_of(at, bytes, offset);
   auto* to = static_cast<std::byte*>(dest);
@@ -98,20 +113,26 @@ void Carrier::get(int pe, void* dest, const void* at, std::size_t bytes, bool bl
 }
 
 void Carrier::put_strided(int pe, void* at, const void* source, const Steps& steps) {
+  if (messages_)
+    return send(pe, steps_errand(put_kind, at, steps, steps.dest), source,
+                Cargo(steps.element, steps.count, steps.source), true);
   std::size_t offset = 0;
   Window& window = window_of(at, steps.element, offset);
   run([&](MPI_Request* request) {
-    const Strided to(steps.element, steps.count, steps.dest), from(steps.element, steps.count, steps.source);
+    const Cargo to(steps.element, steps.count, steps.dest), from(steps.element, steps.count, steps.source);
     window.dirty = true;
     MPI_Rput(source, 1, from.type, pe, static_cast<MPI_Aint>(offset), 1, to.type, window.win, request);
   });
 }
 
 void Carrier::get_strided(int pe, void* dest, const void* at, const Steps& steps) {
+  if (messages_)
+    return fetch(pe, steps_errand(get_kind, at, steps, steps.source), dest,
+                 Cargo(steps.element, steps.count, steps.dest), true);
   std::size_t offset = 0;
   Window& window = window_of(at, steps.element, offset);
   run([&](MPI_Request* request) {
-    const Strided to(steps.element, steps.count, steps.dest), from(steps.element, steps.count, steps.source);
+    const Cargo to(steps.element, steps.count, steps.dest), from(steps.element, steps.count, steps.source);
     MPI_Rget(dest, 1, to.type, pe, static_cast<MPI_Aint>(offset), 1, from.type, window.win, request);
   });
 }

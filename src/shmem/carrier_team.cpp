@@ -10,26 +10,6 @@
 
 namespace nigh::shmem {
 
-Block::Block(std::size_t bytes) {
-  if (bytes <= INT_MAX) {
-    count = static_cast<int>(bytes);
-    return;
-  }
-  constexpr std::size_t large = std::size_t{1} << 20;
-  MPI_Datatype row = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(static_cast<int>(large), MPI_BYTE, &row);
-  int counts[] = {static_cast<int>(bytes / large), static_cast<int>(bytes % large)};
-  MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / large * large)};
-  MPI_Datatype types[] = {row, MPI_BYTE};
-  MPI_Type_create_struct(2, counts, places, types, &type);
-  MPI_Type_commit(&type);
-  MPI_Type_free(&row);
-  count = 1;
-}
-Block::~Block() {
-  if (type != MPI_BYTE) MPI_Type_free(&type);
-}
-
 // A dissemination barrier of the members, over messages.
 void Carrier::meet(const int* pes, int count, int member) {
   for (int step = 1; step < count; step *= 2) {
@@ -70,14 +50,14 @@ void Carrier::barrier(void* team) {
 }
 
 void Carrier::bcast(void* team, void* data, std::size_t bytes, int root) {
-  const Block block(bytes);
+  const Cargo block(bytes);
   run([&](MPI_Request* request) {
     MPI_Ibcast(data, block.count, block.type, root, static_cast<Team*>(team)->comm, request);
   });
 }
 
 void Carrier::allgather(void* team, const void* send, void* receive, std::size_t bytes) {
-  const Block block(bytes);
+  const Cargo block(bytes);
   run([&](MPI_Request* request) {
     MPI_Iallgather(send, block.count, block.type, receive, block.count, block.type,
                    static_cast<Team*>(team)->comm, request);
@@ -106,7 +86,7 @@ void Carrier::allgatherv(void* team, const void* send, void* receive, const std:
 }
 
 void Carrier::alltoall(void* team, const void* send, void* receive, std::size_t bytes) {
-  const Block block(bytes);
+  const Cargo block(bytes);
   run([&](MPI_Request* request) {
     MPI_Ialltoall(send, block.count, block.type, receive, block.count, block.type,
                   static_cast<Team*>(team)->comm, request);
