@@ -53,15 +53,21 @@ int driven_by_library() { return drive_calls() ? 1 : 0; }
 
 using Register = int (*)(int (*)());
 
-bool hooked = false;  // the library drives us
+bool hooked = false;  // the library drives us, from our first call on: who makes none pays nothing for it
+Register hook = nullptr;
+std::atomic<bool> begun = false;
 
 void start() {
-  const auto add = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
-  hooked = add != nullptr && add(driven_by_library) == 0;
+  hook = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+  hooked = hook != nullptr;
+}
+void begin() {
+  if (!hooked || begun.load(std::memory_order_relaxed) || begun.exchange(true)) return;
+  hook(driven_by_library);
 }
 void stop() {
-  if (auto remove = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_unregister")))
-    remove(driven_by_library);
+  auto remove = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_unregister"));
+  if (remove && begun.exchange(false)) remove(driven_by_library);
 }
 const Hooks hooks(start, stop);
 
@@ -93,6 +99,7 @@ void drop_nbc(Nbc* call) { delete call; }
 int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request) {
   Coll& coll = *call->coll_;
   Prepared& p = call->prepared;
+  begin();
   coll.enter();  // keeps others from driving it before it is started
   if (!adopt(call, request)) {
     coll.leave();

@@ -94,14 +94,19 @@ inline std::atomic<bool> g_met = false;
 
 // A function of the library's that says in `flag` whether it found something.
 template <class Look>
-int look(const int* flag, Look&& call) {
-  int error = call();
-  if (error != MPI_SUCCESS || *flag || !g_met.load(std::memory_order_relaxed)) [[likely]]
-    return error;
+[[gnu::noinline]] int look_again(const int* flag, Look& call) {
   g_met.store(false, std::memory_order_relaxed);
   constexpr int looks = 16;
+  int error = MPI_SUCCESS;
   for (int i = 0; i < looks && error == MPI_SUCCESS && !*flag; ++i) error = call();
   return error;
+}
+template <class Look>
+inline int look(const int* flag, Look&& call) {
+  const int error = call();
+  if (error != MPI_SUCCESS || *flag || !g_met.load(std::memory_order_relaxed)) [[likely]]
+    return error;
+  return look_again(flag, call);
 }
 
 // One more call of `function` that ended so. A few cycles; exact unless MPI_THREAD_MULTIPLE threads race.

@@ -117,6 +117,7 @@ bool adopt(Operation* operation, MPI_Request* request) {
 void activate(Record& record) {
   if (record.carrier) {
     record.operation->active = true;
+    add(g_carriers, 1);
     if (record.operation->driven) {
       const Driving mine(true);
       if (driven.add(record.operation)) add(g_driven, 1);
@@ -124,6 +125,8 @@ void activate(Record& record) {
   } else {
     record.large = record.type->size * static_cast<std::size_t>(record.count) >= g_threshold;
     if (record.large) add(g_large, 1);
+    const TableLock lock;
+    enlist(record, record.large ? Posted::large : Posted::small);
   }
   record.active = true;
   add(g_live, 1);
@@ -135,6 +138,7 @@ namespace {
 void deactivate(Record& record) {
   if (record.carrier) {
     record.operation->active = false;
+    add(g_carriers, -1);
     if (record.operation->driven) {
       const Driving mine(true);
       driven.remove(record.operation);
@@ -143,6 +147,7 @@ void deactivate(Record& record) {
   } else {
     const TableLock lock;
     if (record.large) add(g_large, -1);
+    unlist(record);
     record.large = record.delivered = record.pinned = false;
   }
   record.active = false;
@@ -196,6 +201,7 @@ void abandon_receive(Record& record) {
   const TableLock lock;
   record.abandoned = true;
   record.pinned = false;
+  enlist(record, Posted::large);
   add(g_live, -1);
   add(g_driven, 1);
 }
@@ -211,6 +217,7 @@ bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type,
     const TableLock lock;
     record = g_table.insert(handle_bits_of(handle));
     if (!record) return false;
+    unlist(*record);
     record->handle = handle;
     record->buffer = buffer;
     record->count = count;
@@ -266,10 +273,11 @@ bool look_at(Record& record) {
   if (real().Request_get_status(record.handle, &done, &status) != MPI_SUCCESS || !done) return false;
   const Landing landing = {
       .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
-  if (status_bytes(status) == wire_bytes && !status_cancelled(status))
+  if (!record.delivered && status_bytes(status) == wire_bytes && !status_cancelled(status))
     record.delivered = land(landing, record.bytes, record.error);
   if (record.large) add(g_large, -1);
   record.large = false;
+  unlist(record);
   return record.abandoned;
 }
 
@@ -280,15 +288,17 @@ bool deliver_posted(bool all) {
   if (!mine.got()) return false;
   const TableLock lock(true);
   if (!lock.got()) return false;
-  g_table.each([all](Record& record) {
-    if (record.carrier || !record.active || record.pinned || record.delivered) return;
-    if (!all && !record.large && !record.abandoned) return;
-    if (!look_at(record)) return;
-    real().Request_free(&record.handle);
-    add(g_driven, -1);
-    drop(record.type);
-    g_table.erase(&record);
-  });
+  for (const Posted list : {Posted::large, Posted::small}) {
+    if (list == Posted::small && !all) break;
+    for (Record *record = g_posted[static_cast<int>(list)], *next = nullptr; record; record = next) {
+      next = record->after;
+      if (record->pinned || !look_at(*record)) continue;
+      real().Request_free(&record->handle);
+      add(g_driven, -1);
+      drop(record->type);
+      g_table.erase(record);
+    }
+  }
   return true;
 }
 

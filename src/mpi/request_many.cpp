@@ -313,6 +313,18 @@ bool any_once(Batch& batch, int count, MPI_Request* requests, int* index, MPI_St
   return error;
 }
 
+// The common case: nothing has come yet.
+inline int testany_quickly(MPI_Request* request, int* index, int* flag, MPI_Status* status) {
+  const MPI_Request was = *request;
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int error = real().Testany(1, request, index, flag, status);
+  if (*flag || error != MPI_SUCCESS)
+    return *index != MPI_UNDEFINED ? settle_found(was, *status, error) : error;
+  if (others_wait(was)) drive();
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 }  // namespace nigh::mpi
 
@@ -347,5 +359,8 @@ int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* 
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
     return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
-  return look(flag, [&] { return any(false, count, requests, index, flag, status); });
+  return look(flag, [&] {
+    return count == 1 && library_first() ? testany_quickly(requests, index, flag, status)
+                                         : any(false, count, requests, index, flag, status);
+  });
 }

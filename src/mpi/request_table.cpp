@@ -13,7 +13,9 @@ namespace nigh::mpi {
 std::atomic<bool> TableLock::flag = false;
 Table::Slot Table::first_slots[256];
 Table g_table;
+Record* g_posted[2];
 std::atomic<int> g_live = 0;
+std::atomic<int> g_carriers = 0;
 std::atomic<int> g_large = 0;
 
 bool Table::grow() {
@@ -64,6 +66,7 @@ Record* Table::insert(std::uintptr_t key) {
 }
 
 void Table::erase(Record* record) {
+  unlist(*record);
   if (record->detached) {
     record->next = free_;
     free_ = record;

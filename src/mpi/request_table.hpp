@@ -19,6 +19,11 @@
 
 namespace nigh::mpi {
 
+// Active receives that nobody has heard of yet: those worth a look while the user waits for something else,
+// and those that have room for little more than a descriptor. A look must not cost what all other requests
+// cost.
+enum class Posted : unsigned char { large, small, none };
+
 struct Record {
   std::uintptr_t key = 0;
   MPI_Request handle = MPI_REQUEST_NULL;
@@ -39,6 +44,9 @@ struct Record {
   bool pinned = false;
   bool detached = false;  // its handle is another request's by now; whoever has it pinned still settles it
   Record* next = nullptr;
+  // In the list of receives to look after.
+  Record *before = nullptr, *after = nullptr;
+  Posted posted = Posted::none;
 };
 
 // Of the structures of this file; nothing is locked unless threads may race.
@@ -104,8 +112,28 @@ class Table {
 };
 
 extern Table g_table;
+
+// Of the lists; under the TableLock.
+extern Record* g_posted[2];
+inline void unlist(Record& record) {
+  if (record.posted == Posted::none) return;
+  (record.before ? record.before->after : g_posted[static_cast<int>(record.posted)]) = record.after;
+  if (record.after) record.after->before = record.before;
+  record.posted = Posted::none;
+}
+inline void enlist(Record& record, Posted list) {
+  unlist(record);
+  Record*& first = g_posted[static_cast<int>(list)];
+  record.before = nullptr;
+  record.after = first;
+  record.posted = list;
+  if (first) first->before = &record;
+  first = &record;
+}
 // Requests of the user that Wait and Test must ask us about: active receives and used carriers.
 extern std::atomic<int> g_live;
+// Of these the carriers.
+extern std::atomic<int> g_carriers;
 // Active receives of large messages: worth a look while a send waits.
 extern std::atomic<int> g_large;
 
@@ -117,6 +145,16 @@ inline void add(std::atomic<int>& counter, int by) {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
+// Whether a look at `request` that found nothing leaves another large receive without one.
+inline bool others_wait(MPI_Request request) {
+  const Record* first = g_posted[static_cast<int>(Posted::large)];
+  return first && (first->after || first->handle != request);
+}
+// One thread, and none of the user's requests is a carrier: the library may look first, and we at what it
+// found.
+inline bool library_first() {
+  return !g_process.multiple && g_carriers.load(std::memory_order_relaxed) == 0 && !must_drive();
+}
 // --- receives that are posted (request.cpp) ---
 // Remembers a receive that was posted, or nothing if it can't bring a descriptor. `persistent`: not active
 // yet. False: no memory.
@@ -126,6 +164,11 @@ void activate(Record& record);
 // The library has completed it with this status: brings the payload, corrects the status; returns its error,
 // raised already if it is ours. The record is gone, or inactive if persistent.
 int settle(Record& record, MPI_Status& status, int library_error);
+// The same for a handle of the user's that the library has taken back.
+inline int settle_found(MPI_Request was, MPI_Status& status, int error) {
+  Record* record = was == MPI_REQUEST_NULL ? nullptr : g_table.find(handle_bits_of(was));
+  return record && record->active ? settle(*record, status, error) : error;
+}
 // Takes what has come for receives that nobody waits for just now; `all`: also for those that have room for
 // no more than a descriptor, so that no offer is left that the library has matched. False: others are at it.
 bool deliver_posted(bool all = false);

@@ -105,9 +105,12 @@ void Carrier::get(int pe, void* dest, const void* at, std::size_t bytes, bool bl
         MPI_Rget(to + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win, request);
       });
     } else {
-      std::lock_guard guard(lock_);
-      window.dirty = true;
-      MPI_Get(to + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win);
+      std::unique_lock guard(lock_);
+      gets_.push_back(MPI_REQUEST_NULL);
+      MPI_Rget(to + done, count, MPI_BYTE, pe, place, count, MPI_BYTE, window.win, &gets_.back());
+      const bool enough = gets_.size() >= most_posted;
+      guard.unlock();
+      if (enough) end_all(gets_);
     }
   }
 }
