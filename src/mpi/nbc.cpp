@@ -63,7 +63,7 @@ void start() {
 }
 void begin() {
   if (!hooked || begun.load(std::memory_order_relaxed) || begun.exchange(true)) return;
-  hook(driven_by_library);
+  hook(driven_by_library);  // fails without memory only; then our own waits still drive
 }
 void stop() {
   auto remove = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_unregister"));

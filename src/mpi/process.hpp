@@ -92,7 +92,6 @@ inline Process& process() { return g_process; }
 // way out, one message each (MPICH), and say that there is nothing.
 inline std::atomic<bool> g_met = false;
 
-// A function of the library's that says in `flag` whether it found something.
 template <class Look>
 [[gnu::noinline]] int look_again(const int* flag, Look& call) {
   g_met.store(false, std::memory_order_relaxed);
@@ -101,6 +100,7 @@ template <class Look>
   for (int i = 0; i < looks && error == MPI_SUCCESS && !*flag; ++i) error = call();
   return error;
 }
+// A function of the library's that says in `flag` whether it found something.
 template <class Look>
 inline int look(const int* flag, Look&& call) {
   const int error = call();

@@ -27,12 +27,7 @@ namespace {
 
 // Open MPI 4.1: large puts by windows were now and then not yet there when a flush and a barrier had ended
 // (decision 0014).
-bool by_messages() {
-  const char* wish = std::getenv("NIGH_SHMEM_BYTES");
-  if (wish && std::strcmp(wish, "windows") == 0) return false;
-  if (wish && std::strcmp(wish, "messages") == 0) return true;
-  return std::strcmp(NIGH_MPI_ABI, "openmpi") == 0;
-}
+const bool sound_windows = std::strcmp(NIGH_MPI_ABI, "openmpi") != 0;
 
 }  // namespace
 
@@ -41,7 +36,10 @@ bool Carrier::begin_mpi(int rank, int size) {
   MPI_Initialized(&begun);
   MPI_Finalized(&over);
   if (over) return fail("the program has ended MPI (MPI_Finalize) before shmem_init");
-  messages_ = by_messages();
+  const char* wish = std::getenv("NIGH_SHMEM_BYTES");
+  if (wish && std::strcmp(wish, "windows") != 0 && std::strcmp(wish, "messages") != 0)
+    return fail("NIGH_SHMEM_BYTES is '%s': it may be windows or messages", wish);
+  messages_ = wish ? wish[0] == 'm' : !sound_windows;
   if (!begun) setenv("OMPI_MCA_osc", "^pt2pt", 0);
   if (begun) {
     MPI_Query_thread(&level_);
@@ -114,6 +112,7 @@ bool Carrier::start(int rank, int size, const Part* parts, int count, Wait wait)
   if (!begin_mpi(rank, size)) return false;
   MPI_Comm_dup(MPI_COMM_WORLD, &all_);
   MPI_Comm_dup(MPI_COMM_WORLD, &talk_);
+  MPI_Bcast(&messages_, sizeof messages_, MPI_BYTE, 0, all_);  // nodes may differ in their environment
   posted_.assign(static_cast<std::size_t>(size), {});
   arriving_from_.assign(static_cast<std::size_t>(size), 0);
   if (!show(parts, count)) return false;

@@ -5,7 +5,6 @@
 // it, or come back with its ticket. The target receives and sends them from the place itself. Bytes of one PE
 // arrive in the order of their errands, as MPI has it; an answer waits until all that its PE put before has
 // arrived, so an answered errand still says that all before it are done.
-#include <algorithm>
 #include <cstring>
 
 #include "shmem/carrier.hpp"

@@ -26,6 +26,11 @@ ways() { # Open MPI's windows lose bytes (decision 0014)
   [ "$1" = mpich ] && echo windows
   echo messages
 }
+storm() { # storm N COMMAND..: N PEs of the random program
+  seed=$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')
+  told=$("$@" "$out" "$rounds" "$seed" 2>&1) || fail "$*, seed $seed: status $?: $told"
+  [ "$told" = "ok storm $rounds rounds" ] || fail "$*, seed $seed: $told"
+}
 installed() {
   command -v "mpirun.$1" >/dev/null 2>&1 || skip "$1" "there is no mpirun.$1 here"
   [ -e "$lib/libnigh-shmem-$1.so" ] || skip "$1" "the carrier for $1 was not built"
@@ -36,11 +41,6 @@ if [ "$case" = c++ ]; then
   "$bin/nigh" run -n 3 -- "$out" | grep -q "ok c++" || fail "the C++ program"
   exit 0
 fi
-storm() { # storm N COMMAND..: N PEs of the random program
-  seed=$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')
-  told=$("$@" "$out" "$rounds" "$seed" 2>&1) || fail "$*, seed $seed: status $?: $told"
-  [ "$told" = "ok storm $rounds rounds" ] || fail "$*, seed $seed: $told"
-}
 case $case in
   storm*)
     rounds=${NIGH_SHMEM_ROUNDS:-30}
@@ -110,6 +110,8 @@ case $case in
     { [ $got != 0 ] && [ $got != 124 ]; } || fail "a PE was killed, and the job ended with $got"
     told=$(NIGH_SHMEM_MPI_LIBRARY=/nowhere/libmpi.so nodes "$kind" 2 "$out" 2>&1) && fail "ran without an MPI"
     echo "$told" | grep -q "nigh: shmem_init: .*no library of .* was found (/nowhere/libmpi.so)" || fail "no MPI: $told"
+    told=$(NIGH_SHMEM_BYTES=nonsense nodes "$kind" 2 "$out" 2>&1) && fail "took a nonsense NIGH_SHMEM_BYTES"
+    echo "$told" | grep -q "nigh: shmem_init: NIGH_SHMEM_BYTES is 'nonsense'" || fail "nonsense: $told"
     rm -rf "$out.tree" # an installation that lacks the carrier
     mkdir -p "$out.tree/bin" "$out.tree/lib"
     cp "$bin/nigh-oshcc" "$out.tree/bin"
