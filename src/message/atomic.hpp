@@ -11,6 +11,7 @@
 #include NIGH_MODEL
 #else
 
+#include <sched.h>
 #include <time.h>
 
 #include <atomic>
@@ -42,6 +43,7 @@ inline std::int64_t now_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 inline void yield_cpu() { sys::yield_cpu(); }
+inline int current_cpu() { return sched_getcpu(); }
 
 inline void sleep_on(const atomic<std::uint32_t>* word, std::uint32_t expected, long limit_ns) {
   sys::futex_wait(word, expected, limit_ns);

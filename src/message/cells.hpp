@@ -27,6 +27,10 @@ namespace nigh::message {
 inline constexpr std::uint64_t cell_batch = cell_count / 2;
 inline constexpr std::size_t line_room = 48;  // bytes of operand beside a word in its line
 inline constexpr std::size_t area_room = 4096;
+inline constexpr std::size_t crowded_area_room =
+    32768;  // where ranks outnumber CPUs: see copy_rather_than_wait
+inline constexpr std::size_t area_gap =
+    128;  // so that they don't all lie in one set of the first-level cache
 inline constexpr std::uint64_t final_step = (1 << 24) - 1;
 
 constexpr std::uint64_t step_word(std::uint64_t call, std::uint64_t step) { return call << 24 | step; }
@@ -112,7 +116,7 @@ inline void leave(CallRing& ring, std::uint64_t call) { ring.done.store(call, st
 
 struct Cells {
   std::uint64_t members = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t area_bytes = area_room;
   atomic<std::uint32_t> failed = 0;                // Failure: this member has given the group up
   alignas(64) atomic<std::uint32_t> departed = 0;  // members that will never look at these cells again
   CallRing ring;
@@ -120,11 +124,16 @@ struct Cells {
   // Whether all others have departed.
   [[nodiscard]] bool left() const { return departed.load(std::memory_order_acquire) + 1 >= members; }
 
-  unsigned char* area(std::uint64_t call) {
-    return reinterpret_cast<unsigned char*>(this + 1) + call % cell_count * area_room;
+  // For what goes down a tree there is always area_room; for what its owner shows, as much as he asked for.
+  unsigned char* area_down(std::uint64_t call) {
+    return reinterpret_cast<unsigned char*>(this + 1) + call % cell_count * (area_room + area_gap);
   }
-  unsigned char* area_down(std::uint64_t call) { return area(call) + cell_count * area_room; }
-  static constexpr std::size_t total_bytes() { return sizeof(Cells) + 2 * cell_count * area_room; }
+  unsigned char* area(std::uint64_t call) {
+    return area_down(0) + cell_count * (area_room + area_gap) + call % cell_count * (area_bytes + area_gap);
+  }
+  static constexpr std::size_t total_bytes(std::size_t area_bytes = area_room) {
+    return sizeof(Cells) + cell_count * (area_room + area_bytes + 2 * area_gap);
+  }
 };
 
 }  // namespace nigh::message

@@ -71,12 +71,14 @@ Group::State::State(space::Space& space, Waiter& waiter, int member, std::vector
   family.reserve(static_cast<std::size_t>(size));
 }
 
-Cells* Group::make_cells(space::Space& space, int members) {
+Cells* Group::make_cells(space::Space& space, int members, bool crowded) {
   graveyard().sweep(space);
-  void* memory = space.alloc(Cells::total_bytes(), alignof(Cells));
+  const std::size_t area_bytes = crowded ? crowded_area_room : area_room;
+  void* memory = space.alloc(Cells::total_bytes(area_bytes), alignof(Cells));
   if (!memory) return nullptr;
   Cells* cells = new (memory) Cells;
   cells->members = static_cast<std::uint64_t>(members);
+  cells->area_bytes = area_bytes;
   return cells;
 }
 

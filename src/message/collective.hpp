@@ -119,8 +119,8 @@ class Group {
  public:
   // Each member makes its cells, all tell each other where they are (by whatever means they have), then each
   // makes the group. `space_ranks[m]`: the rank in the space of member m. `levels`: who is near whom; may be
-  // flat.
-  static Cells* make_cells(space::Space& space, int members);
+  // flat. `crowded`: ranks outnumber CPUs (Patience), so let the cells hold more.
+  static Cells* make_cells(space::Space& space, int members, bool crowded = false);
   Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*> cells,
         std::vector<int> space_ranks, const plan::Levels& levels);
   // Without the others' cells, but with its own: meet() says where theirs are, before the first call. Nothing

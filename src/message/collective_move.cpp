@@ -82,6 +82,7 @@ class Move {
 
 bool Move::post_inline() {
   CallCell& cell = g.mine(p);
+  const std::size_t most = g.copy_rather_than_wait();
   const std::size_t table = p.blocks == Blocks::table ? width() * sizeof(std::uint64_t) : 0;
   std::size_t bytes = table;
   if (p.blocks == Blocks::same)
@@ -89,8 +90,8 @@ bool Move::post_inline() {
   else if (p.blocks == Blocks::even)
     bytes = call.bytes * width();
   else
-    for (int reader = 0; reader < g.size && bytes <= small_move; ++reader) bytes += to_bytes(reader);
-  if (bytes > small_move) return false;
+    for (int reader = 0; reader < g.size && bytes <= most; ++reader) bytes += to_bytes(reader);
+  if (bytes > most) return false;
   Bytes* room = g.post_room(p.number, bytes);
   p.form = cell.form;
   if (p.blocks != Blocks::table) {

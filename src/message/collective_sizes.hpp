@@ -11,7 +11,7 @@
 namespace nigh::message {
 
 #ifndef NIGH_MODEL
-inline constexpr std::uint64_t cell_count = 16;
+inline constexpr std::uint64_t cell_count = 32;
 // Operands up to these sizes travel in cells.
 inline constexpr std::size_t small_bcast = 1024;
 inline constexpr std::size_t small_reduction = 1024;

@@ -181,6 +181,15 @@ Group::Pending::Engine Group::State::engine_for(const Call& call) const {
   return engines::small;
 }
 
+// Of those in [member, last) who have not posted yet, one that can't while we keep this CPU; else `member`.
+int Group::State::first_to_await(int member, int last, std::uint64_t call) {
+  for (int other = member; other < last; ++other)
+    if (other != me && waiter.in_the_way_of(ranks[static_cast<std::size_t>(other)]) &&
+        !posted(cell(other, call), call))
+      return other;
+  return member;
+}
+
 Outcome Group::State::run_small(const Call& call) {
   const std::uint64_t s = number + 1;
   if (s > granted) {
@@ -197,13 +206,15 @@ Outcome Group::State::run_small(const Call& call) {
   post_small(*this, call, s);
   const Range range = needs(*this, call);
   for (int member = range.first; member < range.last; ++member) {
-    if (member == me) continue;
-    const CallCell& from = cell(member, s);
-    if (posted(from, s)) continue;
-    waiter.until([&] { return posted(from, s) || failed(member); }, ranks[static_cast<std::size_t>(member)]);
-    if (!posted(from, s)) {
-      give_up(Outcome::peer_dead);
-      return broken;
+    while (member != me && !posted(cell(member, s), s)) {
+      const int awaited = waiter.patience().crowded ? first_to_await(member, range.last, s) : member;
+      const CallCell& from = cell(awaited, s);
+      waiter.until([&] { return posted(from, s) || failed(awaited); },
+                   ranks[static_cast<std::size_t>(awaited)]);
+      if (!posted(from, s)) {
+        give_up(Outcome::peer_dead);
+        return broken;
+      }
     }
   }
   finish_small(*this, call, s);

@@ -17,7 +17,7 @@ std::unique_ptr<Group> Group::unmet(space::Space& space, Waiter& waiter, int mem
   const int size = static_cast<int>(ranks.size());
   auto group = std::make_unique<Group>(space, waiter, member, std::vector<Cells*>(ranks.size()),
                                        std::move(ranks), levels);
-  group->meet(member, make_cells(space, size));
+  group->meet(member, make_cells(space, size, waiter.patience().crowded));
   return group->cells() ? std::move(group) : nullptr;
 } catch (const std::bad_alloc&) { return nullptr; }
 

@@ -29,6 +29,7 @@ class Spread {
       if (!pump()) return;
       p.advance_to(2);
     }
+    if (p.form == Form::area) g.family.clear();  // they read a copy
     for (; p.next < static_cast<int>(g.family.size()); ++p.next, ++p.moved)
       if (!g.is_taken(p, g.family[static_cast<std::size_t>(p.next)], final_step)) return;
     g.counts.bytes += bytes;
@@ -45,10 +46,30 @@ class Spread {
   bool begin() {
     p.operand = bcast_source(p.call);
     if (g.family.empty()) return true;
+    g.mine(p).where = Where{};
+    if (parent < 0 && bytes <= g.copy_rather_than_wait())
+      show_copy();
+    else if (!show_buffer())
+      return false;
+    post(g.mine(p), p.number);
+    ring_children();
+    return true;
+  }
+
+  void show_copy() {
+    CallCell& cell = g.mine(p);
+    Bytes* room = g.area(g.me, p.number);
+    copy_some(room, p.operand, bytes);
+    cell.where.data = room;
+    cell.form = Form::direct;
+    p.form = Form::area;
+    p.part = chunks;
+  }
+
+  bool show_buffer() {
     CallCell& cell = g.mine(p);
     const void* buffer = parent < 0 ? p.operand : as_bytes(p.call.receive);
     p.form = Form::direct;
-    cell.where = Where{};
     cell.where.data = g.space.global(buffer, bytes);
     if (cell.where.data) {
       ++g.counts.in_place;
@@ -61,8 +82,6 @@ class Spread {
       cell.where.parts_in = 1;
     }
     cell.form = p.form;
-    post(cell, p.number);
-    ring_children();
     return true;
   }
 

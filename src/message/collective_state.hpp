@@ -100,6 +100,7 @@ struct Group::State {
   // --- calls ---
   [[nodiscard]] Pending::Engine engine_for(const Call& call) const;
   Outcome run_small(const Call& call);
+  int first_to_await(int member, int last, std::uint64_t call);
   Pending* new_pending();
   void enlist(Pending& p, const Call& call);
   // Whether this call may be posted; if not, who is not yet far enough.
@@ -153,6 +154,11 @@ struct Group::State {
   Bytes* post_room(std::uint64_t call, std::size_t bytes);
   const Bytes* payload(int member, std::uint64_t call);
   void post_cell(std::uint64_t call);
+  // Up to this a writer who may choose copies into his area and goes on; beyond, readers copy from where the
+  // data lies and he waits for them. With more ranks than CPUs that wait is a switch or two of process.
+  [[nodiscard]] std::size_t copy_rather_than_wait() const {
+    return waiter.patience().crowded ? cells[static_cast<std::size_t>(me)]->area_bytes : small_move;
+  }
 
   CombineKernel kernel_of(const Combine& combine) const {
     return reproducible && combine.ordered ? combine.ordered : combine.kernel;

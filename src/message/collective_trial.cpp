@@ -76,11 +76,12 @@ void run_job(int ranks, const plan::Levels& levels, const std::function<void(Ran
   std::vector<std::unique_ptr<Waiter>> waiters;
   std::vector<Cells*> cells;
   std::vector<int> numbers;
+  const bool crowd = ranks % 2 == 1;  // so that more ranks than CPUs occur on a machine of any size
   for (int rank = 0; rank < ranks; ++rank) {
     spaces.push_back(std::make_unique<PartlyPrivate>(common, rank));
-    waiters.push_back(
-        std::make_unique<Waiter>(*spaces.back(), static_cast<int>(std::thread::hardware_concurrency())));
-    cells.push_back(Group::make_cells(*spaces.back(), ranks));
+    waiters.push_back(std::make_unique<Waiter>(
+        *spaces.back(), crowd ? 1 : static_cast<int>(std::thread::hardware_concurrency())));
+    cells.push_back(Group::make_cells(*spaces.back(), ranks, waiters.back()->patience().crowded));
     numbers.push_back(rank);
   }
   std::vector<std::thread> threads;

@@ -73,11 +73,33 @@ bool Waiter::hopeless(int peer) const {
   return true;
 }
 
+// When ranks outnumber CPUs: a peer that runs on another CPU may be at it, and to give ours away meanwhile
+// costs two switches of process. So we look on for about as long as one of them takes (never more than twice
+// the cost of knowing better). A peer that shares our CPU can't do anything until we go.
+bool Waiter::look_across(int peer, bool (*ready)(void*), void* argument) {
+  const int here = current_cpu();
+  if (mine_->bell.cpu.load(std::memory_order_relaxed) != here)
+    mine_->bell.cpu.store(here, std::memory_order_relaxed);
+  cpu_now_.store(here, std::memory_order_relaxed);
+  if (peer < 0 || cpu_of(peer) == here) return false;
+  for (int i = 0; i < looks_across; ++i) {
+    if (ready(argument)) return true;
+    pause_cpu();
+  }
+  return false;
+}
+
 Waiter::Rest Waiter::tired(int round, int peer, bool (*ready)(void*), void* argument) {
-  if (progress) progress(progress_argument);
-  if (round < patience_.yields || !mine_) {
+  if (patience_.crowded && mine_ && round < patience_.yields && look_across(peer, ready, argument))
+    return Rest::ready;
+  const bool awake = round < patience_.yields || !mine_;
+  if (progress && (!awake || round % rounds_a_poke == rounds_a_poke - 1)) {
+    progress(progress_argument);
+    if (awake) return Rest::over;  // Open MPI's, when idle, has given the CPU away itself
+  }
+  if (awake) {
     yield_cpu();
-    return round % 1024 == 1023 && hopeless(peer) ? Rest::hopeless : Rest::over;
+    return round % 1024 == 1022 && hopeless(peer) ? Rest::hopeless : Rest::over;
   }
   const int slept = std::min(round - patience_.yields, 10);
   const long limit_ns = std::min(patience_.sleep_ns, 20'000L << slept);

@@ -22,6 +22,7 @@ namespace nigh::message {
 struct alignas(64) Doorbell {
   atomic<std::uint32_t> asleep = 0;  // how many threads of the rank sleep
   atomic<std::uint32_t> rings = 0;
+  atomic<int> cpu = -1;  // where the rank last had to wait; kept up only when ranks outnumber CPUs
 };
 
 // What a rank shows its peers of this room (Root::message); it stays as long as the rank lives. Several
@@ -87,6 +88,12 @@ class Waiter {
     if (!bell || bell->asleep.load(std::memory_order_relaxed) != 0) ring_slow(rank);
   }
 
+  // Ranks outnumber CPUs, and `rank` last waited on the very CPU that this one runs on: only by giving that
+  // CPU away can we see what it does next.
+  [[nodiscard]] bool in_the_way_of(int rank) const {
+    return patience_.crowded && rank >= 0 && cpu_of(rank) == cpu_now_.load(std::memory_order_relaxed);
+  }
+
   [[nodiscard]] const Patience& patience() const { return patience_; }
   void set_patience(const Patience& patience) { patience_ = patience; }
   [[nodiscard]] Front& front() { return *mine_; }
@@ -101,6 +108,8 @@ class Waiter {
   static constexpr int looks_a_poke =
       1024;                                // the peer may be waiting for something that only progress brings
   static constexpr int eager_looks = 200;  // the answer of a peer that is at it comes within these
+  static constexpr int looks_across = 60;  // 1 to 3 microseconds
+  static constexpr int rounds_a_poke = 4;
   static void pause() { pause_cpu(); }
   template <class Ready>
   static bool ready_thunk(void* ready) {
@@ -109,11 +118,17 @@ class Waiter {
   // One round of yielding or sleeping; ready: ready() has said so; hopeless: `peer` has died.
   enum class Rest { over, ready, hopeless };
   Rest tired(int round, int peer, bool (*ready)(void*), void* argument);
+  bool look_across(int peer, bool (*ready)(void*), void* argument);
+  [[nodiscard]] int cpu_of(int rank) const {
+    const Doorbell* bell = bells_[rank].load(std::memory_order_relaxed);
+    return bell ? bell->cpu.load(std::memory_order_relaxed) : -1;
+  }
   void ring_slow(int rank);
 
   space::Space& space_;
   Patience patience_;
   Front* mine_ = nullptr;
+  atomic<int> cpu_now_ = 0;  // as of the last wait
   std::unique_ptr<atomic<Doorbell*>[]> bells_;
 };
 

@@ -47,7 +47,8 @@ plan::Levels levels_for(const std::vector<int>& space_ranks) {
 message::Cells* cells_for(std::size_t members) {
   if (!reserve_fill()) return nullptr;
   return g_groups.load(std::memory_order_relaxed) < most_groups
-             ? message::Group::make_cells(*process().space, static_cast<int>(members))
+             ? message::Group::make_cells(*process().space, static_cast<int>(members),
+                                          process().waiter->patience().crowded)
              : nullptr;
 }
 

@@ -54,7 +54,8 @@ namespace {
 // Of PEs that are all near.
 std::unique_ptr<message::Group> make_group(Pe& me, const std::vector<int>& pes, int member) {
   std::uint64_t number = number_of(pes, ++times_made()[pes]);
-  message::Cells* cells = message::Group::make_cells(*me.space, static_cast<int>(pes.size()));
+  message::Cells* cells =
+      message::Group::make_cells(*me.space, static_cast<int>(pes.size()), me.waiter->patience().crowded);
   if (!cells) stop("shmem_team_split_strided", "no memory for a team");
   Shown::Meeting& mine = board(*me.shown[static_cast<std::size_t>(me.rank)], number);
   mine.cells.store(cells, std::memory_order_release);

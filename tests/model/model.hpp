@@ -183,6 +183,7 @@ class atomic {
 inline void note_read(const void* data, std::size_t bytes) { model::read_payload(data, bytes); }
 inline void note_write(const void* data, std::size_t bytes) { model::written_payload(data, bytes); }
 inline void pause_cpu() { model::pause(); }
+inline int current_cpu() { return 0; }
 inline void yield_cpu() { model::pause(); }
 inline std::int64_t now_ns() { return model::now(); }
 inline void sleep_on(const atomic<std::uint32_t>* word, std::uint32_t expected, long limit_ns,

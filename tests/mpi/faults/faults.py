@@ -228,9 +228,9 @@ def set_group_id(fault):
     except PermissionError:
         skip("root", "the group of a file can't be changed here")
     number = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
-    for who in ("0", "1", number):
+    for who in ("0", number):
         wrap = lambda us: ["sh", "-c", (f"export LD_PRELOAD={us}; " if us else "") + f"[ {number} = {who} ] && exec {copy} twice 2; exec {fault.rank} twice 2"]
-        fault.compare(f"rank {who} set-group-ID", None, wrap=wrap)
+        fault.compare(f"rank {who} set-group-ID", None, limit=4, wrap=wrap)  # Open MPI hangs in it, alone too
 
 
 @case

@@ -1,0 +1,103 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ranks that outnumber CPUs: who shares mine is seen, and a barrier costs each CPU the one switch that it
+// can't do without, counted by the kernel.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "message/collective.hpp"
+#include "message/thread_ranks.hpp"
+
+namespace nigh::message {
+namespace {
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
+}
+
+void sit_on(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+long switches() {
+  rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+// Ranks 0, 2 on one CPU, 1, 3 on another.
+template <class Body>
+void four_ranks_on_two_cpus(Body body) {
+  const std::vector<int> cpus = allowed_cpus();
+  run_ranks(
+      4,
+      [&](ThreadRank r) {
+        sit_on(cpus[static_cast<std::size_t>(r.rank % 2)]);
+        r.meet();
+        body(r);
+      },
+      2);
+}
+
+TEST(wait, who_shares_my_cpu) {
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one CPU";
+  std::atomic<int> turn = 0;
+  four_ranks_on_two_cpus([&](ThreadRank r) {
+    for (int peer = 0; peer < r.size; ++peer) r.waiter.ring(peer);  // knows where the bells are now
+    r.meet();
+    // Each in turn after the others have waited: all have been seen where they sit.
+    while (turn.load() % 4 != r.rank)
+      r.waiter.until([&] { return turn.load() % 4 == r.rank; }, (r.rank + 3) % 4);
+    turn.fetch_add(1);
+    int looks = 0;
+    r.waiter.until([&] { return ++looks > r.waiter.patience().spins + 1; });
+    r.meet();
+    EXPECT_TRUE(r.waiter.in_the_way_of((r.rank + 2) % 4));
+    EXPECT_FALSE(r.waiter.in_the_way_of((r.rank + 1) % 4));
+    EXPECT_FALSE(r.waiter.in_the_way_of(Waiter::anybody));
+  });
+}
+
+TEST(wait, a_barrier_costs_a_cpu_one_switch) {
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one CPU";
+  constexpr int rounds = 200, barriers = 500;  // short ones, so that other work misses some
+  std::vector<Cells*> cells(4);
+  long counted[rounds][4] = {};
+  four_ranks_on_two_cpus([&](ThreadRank r) {
+    cells[static_cast<std::size_t>(r.rank)] = Group::make_cells(r.space, 4, true);
+    r.meet();
+    {
+      Group group(r.space, r.waiter, r.rank, cells, {0, 1, 2, 3}, {});
+      const Call barrier{.kind = Kind::barrier};
+      for (auto& round : counted) {
+        const long before = switches();
+        for (int i = 0; i < barriers; ++i) ASSERT_EQ(group.run(barrier), Outcome::ok);
+        round[r.rank] = switches() - before;
+      }
+    }
+    r.meet();
+    r.space.release(Group::make_cells(r.space, 1));  // sweeps
+  });
+  double best = 1e9;
+  for (const auto& round : counted)
+    best = std::min(best, static_cast<double>(round[0] + round[1] + round[2] + round[3]) / barriers);
+  EXPECT_LE(best, 3.0) << "switches of all four ranks per barrier; two are needed";
+}
+
+}  // namespace
+}  // namespace nigh::message
