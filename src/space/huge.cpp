@@ -6,6 +6,7 @@
 #include "space/huge.hpp"
 
 #include <string.h>
+#include <time.h>
 
 #include "space/pager.hpp"
 #include "space/slot.hpp"
@@ -20,13 +21,19 @@ static constinit bool g_advise = false;  // shmem_enabled honours MADV_HUGEPAGE
 static constinit std::atomic<std::int64_t> g_budget{0};
 static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift) / kHugePage / 64] = {};
 
+static constinit std::atomic<std::int64_t> g_rest_until{0};
+
 constexpr std::int64_t kLargestEager = std::int64_t{1} << 30;
+constexpr std::size_t kPiece = 4 * kHugePage;    // of one collapse
+constexpr std::int64_t kSlow = 20'000'000;       // ns; a piece takes 1 to 2 ms on idle CPUs
+constexpr std::int64_t kRestsPerCollapse = 100;  // after a slow one
 
 void huge_start() {
   char word[32];
   sys::raw_shmem_huge(word, sizeof word);
   const char* wish = start_environment("NIGH_SPACE_HUGE");
   if (wish != nullptr && strcmp(wish, "never") == 0) return;
+  if (wish == nullptr && sys::raw_cpus_online() < g_slot.state.size) return;
   if (strcmp(word, "deny") == 0) return;
   g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
   const bool eager = wish != nullptr ? strcmp(wish, "eager") == 0 : g_slot.nodes == 1;
@@ -50,16 +57,31 @@ void huge_forget(std::uintptr_t lo, std::size_t bytes) {
     if (is_done(chunk)) g_done[chunk / 64].fetch_and(~bit_of(chunk), std::memory_order_relaxed);
 }
 
-// Neighbours in one call: each call makes all CPUs drain their page lists. The kernel's refusals: EINVAL, it
-// has no such advice or the mapping is split there; else memory is scattered or short. The bits are set in
-// any case: asking again at each transfer would cost more than small pages do.
+static std::int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+static bool resting() { return now() < g_rest_until.load(std::memory_order_relaxed); }
+
+// Neighbours in one call: each call makes all CPUs drain their page lists. Where every CPU has more to do
+// than it can, that has taken up to 17 s (4 ranks beside 6 others on 2 CPUs); so not more than a hundredth of
+// the time goes into slow ones. The kernel's refusals: EINVAL, it has no such advice or the mapping is split
+// there; else memory is scattered or short. The bits are set in any case: asking again at each transfer would
+// cost more than small pages do.
 static void collapse_run(std::uintptr_t start, std::uintptr_t end) {
-  if (start >= end) return;
-  const long rc = sys::raw_advise(start, end - start, sys::kCollapse);
-  for (std::uintptr_t at = start; at < end; at += kHugePage)
-    g_done[chunk_of(at) / 64].fetch_or(bit_of(chunk_of(at)), std::memory_order_relaxed);
-  (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed)
-      .fetch_add((end - start) / kHugePage, std::memory_order_relaxed);
+  while (start < end && !resting()) {
+    const std::int64_t begun = now();
+    const std::size_t bytes = end - start < kPiece ? end - start : kPiece;
+    const long rc = sys::raw_advise(start, bytes, sys::kCollapse);
+    const std::int64_t took = now() - begun;
+    if (took > kSlow) g_rest_until.store(begun + took * kRestsPerCollapse, std::memory_order_relaxed);
+    (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed)
+        .fetch_add(bytes / kHugePage, std::memory_order_relaxed);
+    for (const std::uintptr_t stop = start + bytes; start < stop; start += kHugePage)
+      g_done[chunk_of(start) / 64].fetch_or(bit_of(chunk_of(start)), std::memory_order_relaxed);
+  }
 }
 
 struct Chunks {
@@ -108,7 +130,7 @@ void huge_block(std::uintptr_t lo, std::size_t bytes) {
   const Chunks chunks = chunks_of(lo, bytes);
   for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage)
     if (!is_done(chunk_of(at))) missing += kHugePage;
-  if (missing == 0 || !afford(missing)) return;
+  if (missing == 0 || resting() || !afford(missing)) return;
   collapse_chunks(lo, bytes, true);
 }
 

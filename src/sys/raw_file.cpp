@@ -199,6 +199,17 @@ std::uint64_t raw_total_memory() {
   return (number_after(text, "MemTotal:") + number_after(text, "SwapTotal:")) << 10;
 }
 
+// How many are in "0-3,8".
+static int numbers_in_list(const char* at) {
+  int numbers = 0;
+  for (std::uint64_t first = 0, last = 0; digits(at, 10, first); skip(at, ',')) {
+    last = first;
+    if (skip(at, '-')) digits(at, 10, last);
+    numbers += static_cast<int>(last - first + 1);
+  }
+  return numbers;
+}
+
 int raw_memory_nodes() {
   static const char key[] = "Mems_allowed_list:";
   RawLines lines("/proc/self/status");
@@ -206,12 +217,7 @@ int raw_memory_nodes() {
   while (const char* line = lines.next()) {
     if (strncmp(line, key, sizeof key - 1) != 0) continue;
     const char* at = line + sizeof key - 1;
-    at += strspn(at, " \t");
-    for (std::uint64_t first = 0, last = 0; digits(at, 10, first); skip(at, ',')) {
-      last = first;
-      if (skip(at, '-')) digits(at, 10, last);
-      nodes += static_cast<int>(last - first + 1);
-    }
+    nodes += numbers_in_list(at + strspn(at, " \t"));
   }
   return nodes > 0 ? nodes : 1;
 }
@@ -221,6 +227,13 @@ int raw_overcommit() {
   return raw_read_file("/proc/sys/vm/overcommit_memory", text, sizeof text) > 0 && text[0] >= '0'
              ? text[0] - '0'
              : 0;
+}
+
+int raw_cpus_online() {
+  char text[1024];
+  if (raw_read_file("/sys/devices/system/cpu/online", text, sizeof text) <= 0) return 1;
+  const int cpus = numbers_in_list(text);
+  return cpus > 0 ? cpus : 1;
 }
 
 void raw_shmem_huge(char* word, std::size_t bytes) {

@@ -55,6 +55,8 @@ std::uint64_t raw_total_memory();
 int raw_memory_nodes();
 // /proc/sys/vm/overcommit_memory; 0 when it can't be read.
 int raw_overcommit();
+// CPUs of the machine, whichever of them this process may use; 1 if nobody says.
+int raw_cpus_online();
 // What /sys/kernel/mm/transparent_hugepage/shmem_enabled stands at: "never", "advise", ...
 void raw_shmem_huge(char* word, std::size_t bytes);
 // Threads of this process; 0: unknown.
