@@ -129,6 +129,9 @@ using namespace nigh::mpi;
   int nigh_mpi_##name(const void* out, Count out_count, MPI_Datatype out_type, int dest, int out_tag,        \
                       void* in, Count in_count, MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm, \
                       MPI_Status* status) {                                                                  \
+    if (surely_small(out_type, out_count) && never_brings(in_type, in_count) && !must_drive()) [[likely]]    \
+      return real().name(out, out_count, out_type, dest, out_tag, in, in_count, in_type, source, in_tag,     \
+                         comm, status);                                                                      \
     return exchange<decltype(real().name), decltype(&nigh_mpi_##start_send),                                 \
                     decltype(&nigh_mpi_##start_recv), Count>(                                                \
         Function::name, real().name, nigh_mpi_##start_send, nigh_mpi_##start_recv,                           \
@@ -138,6 +141,8 @@ using namespace nigh::mpi;
 #define NIGH_REPLACE(name, base, Count)                                                                \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int dest, int out_tag, int source, \
                       int in_tag, MPI_Comm comm, MPI_Status* status) {                                 \
+    if (surely_small(type, count) && never_brings(type, count) && !must_drive()) [[likely]]            \
+      return real().name(buffer, count, type, dest, out_tag, source, in_tag, comm, status);            \
     return replace<decltype(real().base), decltype(real().name), Count>(                               \
         Function::name, real().base, real().name, {buffer, count, type, dest, out_tag},                \
         {buffer, count, type, source, in_tag}, comm, status);                                          \
