@@ -5,10 +5,10 @@
 // everywhere), but MADV_COLLAPSE makes them on request: touch one byte of each 2 MiB, then collapse, and 4
 // KiB cost 280 ns instead of 2630, peers' faults 20 instead of 316, and page tables a tenth. Two occasions:
 //   eager  a block of malloc of 2 MiB or more, when there is one NUMA node (else the first touch decides
-//   where
-//          pages lie, and must stay the program's), and memory is ample: at most an eighth of what is free,
-//          shared among the ranks, and 1 GiB, so that a sparse block of any size is not populated;
+//          where pages lie, and must stay the program's), and memory is ample: at most an eighth of what is
+//          free, shared among the ranks, and 1 GiB, so that a sparse block of any size is not populated;
 //   lazy   collapse(), before the first transfer of a buffer: the pages are there already.
+// Neither where ranks outnumber CPUs, nor for a while after a collapse that was slow.
 #pragma once
 
 #include <cstddef>
