@@ -199,9 +199,9 @@ std::string report_summary(const ReportParts& parts) {
     for (const BenchKind& kind : bench_kinds())
       if (auto ratios = ratios_of(file, kind.name); !ratios.empty()) {
         Spread all = spread_of(ratios);
-        out +=
-            fmt::format("{:<16} nigh against unbound: {:.2f} times, median of {} cases ({:.2f} to {:.2f})\n",
-                        kind.name, all.median, ratios.size(), all.low, all.high);
+        out += fmt::format("{:<16} nigh against {}: {:.2f} times, median of {} cases ({:.2f} to {:.2f})\n",
+                           kind.name, kind.is_mpi() ? "the library alone" : "unbound", all.median,
+                           ratios.size(), all.low, all.high);
       }
   std::size_t absent = 0;
   for (const BenchFile& file : parts.benches) absent += file.absent.size();
