@@ -89,7 +89,7 @@ bool Waiter::look_across(int peer, bool (*ready)(void*), void* argument) {
   return false;
 }
 
-Waiter::Rest Waiter::tired(int round, int peer, bool (*ready)(void*), void* argument) {
+Waiter::Rest Waiter::tired(long round, int peer, bool (*ready)(void*), void* argument) {
   if (patience_.crowded && mine_ && round < patience_.yields && look_across(peer, ready, argument))
     return Rest::ready;
   const bool awake = round < patience_.yields || !mine_;
@@ -101,8 +101,10 @@ Waiter::Rest Waiter::tired(int round, int peer, bool (*ready)(void*), void* argu
     yield_cpu();
     return round % 1024 == 1022 && hopeless(peer) ? Rest::hopeless : Rest::over;
   }
-  const int slept = std::min(round - patience_.yields, 10);
-  const long limit_ns = std::min(patience_.sleep_ns, 20'000L << slept);
+  const long slept = std::min(round - patience_.yields, 10L);
+  // A peer may need our library's progress for what asks nobody, such as MPI's passive one-sided transfers.
+  const long longest_ns = progress ? std::min(patience_.sleep_ns, 50'000L) : patience_.sleep_ns;
+  const long limit_ns = std::min(longest_ns, 20'000L << slept);
   Doorbell& bell = mine_->bell;
   const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
   bell.asleep.fetch_add(1, std::memory_order_seq_cst);

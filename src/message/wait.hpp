@@ -74,7 +74,7 @@ class Waiter {
       if (i % looks_a_poke == looks_a_poke - 1 && progress) progress(progress_argument);
     }
     void* argument = const_cast<void*>(static_cast<const void*>(&ready));
-    for (int round = 0; !ready(); ++round) {
+    for (long round = 0; !ready(); ++round) {
       const Rest rest = tired(round, peer, ready_thunk<Ready>, argument);
       if (rest == Rest::ready) return Waited::ready;
       if (rest == Rest::hopeless) return ready() ? Waited::ready : Waited::peer_dead;
@@ -117,7 +117,7 @@ class Waiter {
   }
   // One round of yielding or sleeping; ready: ready() has said so; hopeless: `peer` has died.
   enum class Rest { over, ready, hopeless };
-  Rest tired(int round, int peer, bool (*ready)(void*), void* argument);
+  Rest tired(long round, int peer, bool (*ready)(void*), void* argument);
   bool look_across(int peer, bool (*ready)(void*), void* argument);
   [[nodiscard]] int cpu_of(int rank) const {
     const Doorbell* bell = bells_[rank].load(std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include "mpi/half.hpp"
@@ -138,6 +139,13 @@ bool make_parts() {
   me.waiter = new message::Waiter(*g_space, count_bits(cpus));
   if (!me.waiter->usable()) return aside("there is no memory of the space left");
   me.waiter->progress = poke_library;
+  // With a CPU for each rank we wait as the libraries do, without sleep: what peers do to this rank's windows
+  // (passive one-sided transfers) goes on only while the library is looked after.
+  message::Patience patience = me.waiter->patience();
+  if (!patience.crowded && !std::getenv("NIGH_WAIT")) {
+    patience.yields = std::numeric_limits<int>::max();
+    me.waiter->set_patience(patience);
+  }
   me.offers = new message::Offers(*g_space, *me.waiter);
   std::uint32_t others = 0;
   for (int rank = 0; rank < g_space->size(); ++rank)
