@@ -27,10 +27,10 @@ namespace nigh::message {
 inline constexpr std::uint64_t cell_batch = cell_count / 2;
 inline constexpr std::size_t line_room = 48;  // bytes of operand beside a word in its line
 inline constexpr std::size_t area_room = 4096;
-inline constexpr std::size_t crowded_area_room =
-    32768;  // where ranks outnumber CPUs: see copy_rather_than_wait
-inline constexpr std::size_t area_gap =
-    128;  // so that they don't all lie in one set of the first-level cache
+// Where ranks outnumber CPUs: see copy_rather_than_wait.
+inline constexpr std::size_t crowded_area_room = 32768;
+// So that areas don't all lie in one set of the first-level cache.
+inline constexpr std::size_t area_gap = 128;
 inline constexpr std::uint64_t final_step = (1 << 24) - 1;
 
 constexpr std::uint64_t step_word(std::uint64_t call, std::uint64_t step) { return call << 24 | step; }
