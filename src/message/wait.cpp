@@ -92,10 +92,11 @@ bool Waiter::look_across(int peer, bool (*ready)(void*), void* argument) {
 Waiter::Rest Waiter::tired(long round, int peer, bool (*ready)(void*), void* argument) {
   if (patience_.crowded && mine_ && round < patience_.yields && look_across(peer, ready, argument))
     return Rest::ready;
-  const bool awake = round < patience_.yields || !mine_;
-  if (progress && (!awake || round % rounds_a_poke == rounds_a_poke - 1)) {
+  const bool attentive = progress && attentive_.load(std::memory_order_relaxed);
+  const bool awake = round < patience_.yields || !mine_ || (attentive && progress_yields);
+  if (progress && (!awake || attentive || round % rounds_a_poke == rounds_a_poke - 1)) {
     progress(progress_argument);
-    if (awake) return Rest::over;  // Open MPI's, when idle, has given the CPU away itself
+    if (awake && progress_yields && round % 2 == 1) return Rest::over;
   }
   if (awake) {
     yield_cpu();

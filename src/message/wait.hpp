@@ -63,15 +63,22 @@ class Waiter {
 
   void (*progress)(void* argument) = nullptr;
   void* progress_argument = nullptr;
+  bool progress_yields = false;  // progress, when idle, may give the CPU away itself (Open MPI's)
+  // Peers may need this rank's progress at any moment, for what never asks it: MPI's passive one-sided
+  // transfers. While that is so, a wait that is not over at once gives it often, and sleeps only where peers
+  // that wait in the library spin without giving their CPU away.
+  void attend(bool on) { attentive_.store(on, std::memory_order_relaxed); }
 
   // Until ready() is true; it may do work of its own and is not called again then. `peer`: the rank of the
   // space without which that can't happen, or one of the above.
   template <class Ready>
   Waited until(Ready&& ready, int peer = nobody) {
+    const int looks_a_poke = attentive_.load(std::memory_order_relaxed) ? attentive_looks : lone_looks;
     for (int i = 0; i < patience_.spins; ++i) {
       if (ready()) return Waited::ready;
-      if (i >= eager_looks) pause();
-      if (i % looks_a_poke == looks_a_poke - 1 && progress) progress(progress_argument);
+      if (i < eager_looks) continue;
+      pause();
+      if (i % looks_a_poke == 0 && progress) progress(progress_argument);
     }
     void* argument = const_cast<void*>(static_cast<const void*>(&ready));
     for (long round = 0; !ready(); ++round) {
@@ -105,11 +112,10 @@ class Waiter {
   [[nodiscard]] bool hopeless(int peer) const;
 
  private:
-  static constexpr int looks_a_poke =
-      1024;                                // the peer may be waiting for something that only progress brings
   static constexpr int eager_looks = 200;  // the answer of a peer that is at it comes within these
+  // How often progress is made: the peer may wait for something that only this brings.
+  static constexpr int lone_looks = 1024, attentive_looks = 1, rounds_a_poke = 4;
   static constexpr int looks_across = 60;  // 1 to 3 microseconds
-  static constexpr int rounds_a_poke = 4;
   static void pause() { pause_cpu(); }
   template <class Ready>
   static bool ready_thunk(void* ready) {
@@ -129,6 +135,7 @@ class Waiter {
   Patience patience_;
   Front* mine_ = nullptr;
   atomic<int> cpu_now_ = 0;  // as of the last wait
+  atomic<bool> attentive_ = false;
   std::unique_ptr<atomic<Doorbell*>[]> bells_;
 };
 

@@ -40,6 +40,12 @@ long switches() {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
+long sleeps() {
+  rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
 // Ranks 0, 2 on one CPU, 1, 3 on another.
 template <class Body>
 void four_ranks_on_two_cpus(Body body) {
@@ -71,6 +77,35 @@ TEST(wait, who_shares_my_cpu) {
     EXPECT_FALSE(r.waiter.in_the_way_of((r.rank + 1) % 4));
     EXPECT_FALSE(r.waiter.in_the_way_of(Waiter::anybody));
   });
+}
+
+// What peers do to this rank's memory may need its progress: given at each look, and no sleep.
+TEST(wait, attentive_ranks_give_progress) {
+  run_ranks(
+      2,
+      [&](ThreadRank r) {
+        static constexpr int looks = 1000;
+        int given = 0;
+        r.waiter.progress_argument = &given;
+        r.waiter.progress = [](void* count) { ++*static_cast<int*>(count); };
+        r.waiter.progress_yields = true;
+        r.waiter.set_patience({.spins = looks / 2, .yields = 0, .sleep_ns = 1'000'000'000});
+        auto look = [&] {
+          int looked = 0;
+          given = 0;
+          r.waiter.until([&] { return ++looked > looks; });
+          return given;
+        };
+        r.waiter.attend(true);
+        const long before = sleeps();
+        EXPECT_GT(look(), looks / 2);
+        EXPECT_LT(sleeps() - before, looks / 100);
+        r.waiter.attend(false);
+        r.waiter.set_patience({.spins = looks, .yields = 0});
+        EXPECT_LT(look(), looks / 100);
+        r.waiter.progress = nullptr;
+      },
+      2);
 }
 
 TEST(wait, a_barrier_costs_a_cpu_one_switch) {

@@ -139,8 +139,11 @@ bool make_parts() {
   me.waiter = new message::Waiter(*g_space, count_bits(cpus));
   if (!me.waiter->usable()) return aside("there is no memory of the space left");
   me.waiter->progress = poke_library;
-  // With a CPU for each rank we wait as the libraries do, without sleep: what peers do to this rank's windows
-  // (passive one-sided transfers) goes on only while the library is looked after.
+#ifdef OPEN_MPI
+  me.waiter->progress_yields = true;
+#endif
+  // With a CPU for each rank we wait as the libraries do, without sleep: a transfer of the library, to
+  // another node say, goes on only while the library is looked after.
   message::Patience patience = me.waiter->patience();
   if (!patience.crowded && !std::getenv("NIGH_WAIT")) {
     patience.yields = std::numeric_limits<int>::max();

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -180,6 +181,7 @@ class Engine {
   void exchange_freed(Rng& rng, Comm& comm);
   void exchange_nobody(Rng& rng, Comm& comm);
   void exchange_window(Rng& rng, Comm& comm);
+  void add_passively(Rng& rng, Comm& comm, MPI_Win window, std::span<int> mine);
 
   void count(std::uint64_t id, const char* data, std::size_t bytes);
 };
