@@ -6,6 +6,7 @@
 // message for us waits for his buffer, as we may wait for ours. What is not ours is the library's in one
 // call, and when nothing in the array is ours, so is the whole call.
 #include <cstdlib>
+#include <utility>
 
 #include "mpi/ours.hpp"
 #include "mpi/p2p.hpp"
@@ -17,14 +18,15 @@ namespace {
 class Batch {
  public:
   Batch(int count, MPI_Request* requests) : count_(count), requests_(requests) {
-    constexpr std::size_t each = sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int);
+    constexpr std::size_t each = sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int) + sizeof(MPI_Request);
     auto* memory =
         count <= small ? first_ : static_cast<char*>(std::malloc(each * static_cast<std::size_t>(count)));
     ok_ = memory != nullptr;
     if (!ok_) return;
     records_ = reinterpret_cast<Record**>(memory);
     statuses_ = reinterpret_cast<MPI_Status*>(memory + sizeof(Record*) * static_cast<std::size_t>(count));
-    indices_ = reinterpret_cast<int*>(statuses_ + count);
+    hidden_ = reinterpret_cast<MPI_Request*>(statuses_ + count);
+    indices_ = reinterpret_cast<int*>(hidden_ + count);
     for (int i = 0; i < count; ++i) {
       Record* record = find_request(requests[i]);
       if (record && !record->active) {
@@ -60,6 +62,24 @@ class Batch {
   [[nodiscard]] int* more_indices() { return indices_ + count_; }
   [[nodiscard]] Record* at(int i) const { return records_[i]; }
 
+  // MPI_Testsome on what the library sees.
+  int look(int& ended) { return real().Testsome(count_, requests_, &ended, indices_, statuses_); }
+  // The same, but of the library's own requests only on the first that has not ended.
+  int look_in_turn(int& ended) {
+    int turn = 0;
+    while (turn < count_ && (records_[turn] || requests_[turn] == MPI_REQUEST_NULL)) ++turn;
+    bool hidden = false;
+    for (int i = turn + 1; i < count_; ++i) {
+      if (records_[i]) continue;
+      hidden = hidden || requests_[i] != MPI_REQUEST_NULL;
+      hidden_[i] = std::exchange(requests_[i], MPI_REQUEST_NULL);
+    }
+    const int error = look(ended);
+    for (int i = turn + 1; i < count_; ++i)
+      if (!records_[i]) requests_[i] = hidden_[i];
+    const bool inactive = ended == MPI_UNDEFINED && hidden;  // a persistent one that is not started
+    return inactive ? look(ended) : error;
+  }
   // The library has completed request i.
   int received(int i, MPI_Status& status, int error) {
     Record* record = records_[i];
@@ -97,19 +117,21 @@ class Batch {
   MPI_Request* requests_;
   Record** records_ = nullptr;
   MPI_Status* statuses_ = nullptr;
+  MPI_Request* hidden_ = nullptr;
   int* indices_ = nullptr;
   bool ok_ = false;
-  alignas(16) char first_[small * (sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int))];
+  alignas(
+      16) char first_[small * (sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int) + sizeof(MPI_Request))];
 };
 
 // MPI_Test/Waitsome on what the library sees and what it does not: the number that ended, MPI_UNDEFINED when
 // nothing was active. Errors of single requests are in the statuses; `failed` tells that there are some.
 // `attend`: all must end, so that sends can wait while there is something to receive.
-int some(Batch& batch, int count, MPI_Request* requests, int* indices, MPI_Status* statuses, int& failed,
-         bool attend) {
+int some(Batch& batch, int count, int* indices, MPI_Status* statuses, int& failed, bool attend) {
   int ended = 0;
   MPI_Status* library = batch.statuses();
-  const int error = real().Testsome(count, requests, &ended, batch.indices(), library);
+  const int error =
+      attend && g_in_turn.load(std::memory_order_relaxed) ? batch.look_in_turn(ended) : batch.look(ended);
   const bool nothing = ended == MPI_UNDEFINED;
   if (error != MPI_SUCCESS) failed = error;
   if (nothing || (error != MPI_SUCCESS && error != MPI_ERR_IN_STATUS)) ended = 0;
@@ -183,7 +205,7 @@ int wait_direct(Batch& batch, int count, MPI_Request* requests, MPI_Status* stat
   return failed ? MPI_ERR_IN_STATUS : error;
 }
 
-int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuses) {
+int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   Statuses found(count, MPI_STATUSES_IGNORE), results(count, MPI_STATUSES_IGNORE);
   if (!found.get() || !results.get()) return MPI_ERR_NO_MEM;
   int* indices = batch.more_indices();
@@ -194,7 +216,7 @@ int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuse
   }
   Patiently patience;
   for (;;) {
-    const int ended = some(batch, count, requests, indices, found.get(), failed, true);
+    const int ended = some(batch, count, indices, found.get(), failed, true);
     if (ended == MPI_UNDEFINED || (failed != MPI_SUCCESS && failed != MPI_ERR_IN_STATUS)) break;
     for (int k = 0; k < ended; ++k) results.get()[indices[k]] = found.get()[k];
     if (ended != 0) continue;
@@ -214,7 +236,7 @@ int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuse
   if (!statuses.get()) return MPI_ERR_NO_MEM;
   if (batch.carriers == 0 && batch.large == 0 && !must_drive())
     return wait_direct(batch, count, requests, statuses.get());
-  return wait_all(batch, count, requests, statuses.get());
+  return wait_all(batch, count, statuses.get());
 }
 
 [[gnu::noinline]] int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted) {
@@ -261,7 +283,7 @@ int wait_all(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuse
   int failed = MPI_SUCCESS;
   Patiently patience;
   for (;;) {
-    *ended = some(batch, count, requests, indices, statuses.get(), failed, false);
+    *ended = some(batch, count, indices, statuses.get(), failed, false);
     if (*ended != 0 || !wait || failed != MPI_SUCCESS) break;
     drive();
     patience.wait();

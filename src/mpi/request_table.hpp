@@ -176,6 +176,10 @@ bool deliver_posted(bool all = false);
 int conclude(Record& record, MPI_Request* request, MPI_Status& status);
 // Operation::advance, or attend, with the care that driven ones need.
 bool advance(Operation& operation, bool attend = false);
+// The library may have requests that go on by MPI calls of its own (ROMIO's non-blocking collective
+// operations, MPICH). Its MPI_Waitall sees each of them to its end before it looks at the next, and those of
+// one file, which share a communicator, depend on that; so ours does the same (files.cpp).
+inline std::atomic<bool> g_in_turn = false;
 // MPI_Request_free of a carrier; of a receive that is tracked and active; of one that is not active.
 void abandon(Record& record);
 void abandon_receive(Record& record);

@@ -64,8 +64,10 @@ void Engine::exchange(std::uint64_t seed) {
     exchange_truncated(rng, comm);
   else if (which < 93)
     exchange_freed(rng, comm);
-  else if (which < 97)
+  else if (which < 96)
     exchange_nobody(rng, comm);
+  else if (which < 97)
+    exchange_file(rng, comm);
   else
     exchange_window(rng, comm);
 }
