@@ -63,7 +63,7 @@ struct Landing {
 };
 // The library has put wire_bytes bytes there. True: it was a descriptor, and now the payload is there;
 // `bytes` is its length, `error` MPI_SUCCESS or MPI_ERR_TRUNCATE (not raised).
-bool land(const Landing& landing, std::uint64_t& bytes, int& error);
+bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes, int& error);
 // After a receive: does all that, in the status and by raising. Returns what MPI_Recv returns.
 int finish_receive(const Landing& landing, MPI_Status& status);
 // A receive ended with `error`. If that was because the user's buffer is smaller than even a descriptor, what

@@ -41,7 +41,27 @@ int error_class(int code) {
 
 }  // namespace
 
-bool land(const Landing& landing, std::uint64_t& bytes, int& error) {
+namespace {
+
+// Programs post several receives on one buffer (osu_bw does, though MPI forbids it), and then a descriptor
+// may lie under another, or under its payload. The length alone tells that there was one; who comes first
+// gets what was offered first.
+message::Offer* offer_of(const Descriptor& wire, MPI_Comm comm, const MPI_Status& status) {
+  auto& space = *process().space;
+  message::Offers& offers = *process().offers;
+  if (wire.sealed() && wire.to == space.rank() && wire.from >= 0 && wire.from < space.size()) {
+    message::Offer* offer = offers.find(wire.from, wire.name);
+    if (offer) return message::Offers::bytes_of(offer) == wire.bytes ? offer : nullptr;
+  }
+  const CommState* state = comm_state(comm);
+  if (!state || status.MPI_SOURCE < 0 || status.MPI_SOURCE >= state->peers) return nullptr;
+  const int from = state->space[static_cast<std::size_t>(status.MPI_SOURCE)];
+  return from >= 0 && from != space.rank() ? offers.oldest(from, state->context, status.MPI_TAG) : nullptr;
+}
+
+}  // namespace
+
+bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes, int& error) {
   TypeInfo& info = *landing.type;
   if (capacity_of(landing) < wire_bytes) return false;
   Descriptor wire;
@@ -50,14 +70,13 @@ bool land(const Landing& landing, std::uint64_t& bytes, int& error) {
     std::memcpy(&wire, range.first, wire_bytes);
   else if (!pack(&wire, wire_bytes, landing.buffer, landing.count, info))
     return false;
-  auto& space = *process().space;
-  if (!wire.sealed() || wire.to != space.rank() || wire.from < 0 || wire.from >= space.size()) return false;
-  message::Offer* offer = process().offers->find(wire.from, wire.name);
-  if (!offer || message::Offers::bytes_of(offer) != wire.bytes) return false;
+  message::Offer* offer = offer_of(wire, landing.comm, status);
+  if (!offer) return false;
   const std::size_t room = capacity_of(landing);
-  bytes = std::min<std::uint64_t>(wire.bytes, room);
-  error = wire.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  if (bytes >= huge_page) space.collapse(range.first, range.bytes);
+  const std::size_t offered = message::Offers::bytes_of(offer);
+  bytes = std::min(offered, room);
+  error = offered > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  if (bytes >= huge_page) process().space->collapse(range.first, range.bytes);
   if (info.contiguous)
     process().offers->take(offer, const_cast<char*>(range.first), nullptr, bytes);
   else if (!info.opaque)
@@ -70,7 +89,7 @@ bool land(const Landing& landing, std::uint64_t& bytes, int& error) {
 int finish_receive(const Landing& landing, MPI_Status& status) {
   std::uint64_t bytes = 0;
   int error = MPI_SUCCESS;
-  if (status_cancelled(status) || !landing.type || !land(landing, bytes, error)) return MPI_SUCCESS;
+  if (status_cancelled(status) || !landing.type || !land(landing, status, bytes, error)) return MPI_SUCCESS;
   set_status_bytes(status, bytes);
   return error == MPI_SUCCESS ? MPI_SUCCESS : raise(landing.comm, error);
 }

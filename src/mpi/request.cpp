@@ -274,7 +274,7 @@ bool look_at(Record& record) {
   const Landing landing = {
       .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
   if (!record.delivered && status_bytes(status) == wire_bytes && !status_cancelled(status))
-    record.delivered = land(landing, record.bytes, record.error);
+    record.delivered = land(landing, status, record.bytes, record.error);
   if (record.large) add(g_large, -1);
   record.large = false;
   unlist(record);

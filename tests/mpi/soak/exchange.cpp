@@ -64,8 +64,10 @@ void Engine::exchange(std::uint64_t seed) {
     exchange_truncated(rng, comm);
   else if (which < 93)
     exchange_freed(rng, comm);
-  else if (which < 96)
+  else if (which < 95)
     exchange_nobody(rng, comm);
+  else if (which < 96)
+    exchange_on_one_buffer(rng, comm);
   else if (which < 97)
     exchange_file(rng, comm);
   else
