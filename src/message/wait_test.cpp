@@ -34,17 +34,13 @@ void sit_on(int cpu) {
   ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
 }
 
-long switches() {
+rusage of_this_thread() {
   rusage usage;
   getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nvcsw + usage.ru_nivcsw;
+  return usage;
 }
-
-long sleeps() {
-  rusage usage;
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nvcsw;
-}
+long sleeps() { return of_this_thread().ru_nvcsw; }
+long switches() { return sleeps() + of_this_thread().ru_nivcsw; }
 
 // Ranks 0, 2 on one CPU, 1, 3 on another.
 template <class Body>
