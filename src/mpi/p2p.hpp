@@ -16,6 +16,15 @@ namespace nigh::mpi {
 // Messages from here on go by descriptor (NIGH_MPI_P2P_MIN).
 extern std::size_t g_threshold;
 
+// Surely below it, where surely_small() could not tell by the number of elements alone. No calls in here, so
+// that what it precedes can be a jump.
+inline bool is_small(MPI_Datatype type, MPI_Count count) {
+  const TypeInfo* info = cached_type_info(type);
+  std::size_t bytes = 0;
+  return info && count >= 0 && !__builtin_mul_overflow(info->size, static_cast<std::size_t>(count), &bytes) &&
+         bytes < g_threshold && bytes != wire_bytes;
+}
+
 // A message that goes by descriptor.
 struct Outgoing {
   TypeInfo* info = nullptr;

@@ -185,7 +185,7 @@ using namespace nigh::mpi;
 #define NIGH_ISEND(name, base, Count)                                                                       \
   int nigh_mpi_##name(const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
                       MPI_Request* request) {                                                               \
-    if (surely_small(type, count)) [[likely]]                                                               \
+    if (surely_small(type, count) || is_small(type, count)) [[likely]]                                      \
       return real().name(buffer, count, type, dest, tag, comm, request);                                    \
     return isend(Function::name, real().name, real().base, buffer, count, type, dest, tag, comm, request);  \
   }

@@ -43,17 +43,16 @@ int error_class(int code) {
 
 namespace {
 
-// Programs post several receives on one buffer (osu_bw does, though MPI forbids it), and then a descriptor
-// may lie under another, or under its payload. The length alone tells that there was one; who comes first
-// gets what was offered first.
-message::Offer* offer_of(const Descriptor& wire, MPI_Comm comm, const MPI_Status& status) {
+// Where several receives have one buffer, a descriptor may lie under another, or under its payload. The
+// length alone tells that there was one; who comes first gets what was offered first.
+message::Offer* offer_of(const Descriptor& wire, const Landing& landing, const MPI_Status& status) {
   auto& space = *process().space;
   message::Offers& offers = *process().offers;
   if (wire.sealed() && wire.to == space.rank() && wire.from >= 0 && wire.from < space.size()) {
     message::Offer* offer = offers.find(wire.from, wire.name);
     if (offer) return message::Offers::bytes_of(offer) == wire.bytes ? offer : nullptr;
   }
-  const CommState* state = comm_state(comm);
+  const CommState* state = g_large.of(landing.buffer).shared ? comm_state(landing.comm) : nullptr;
   if (!state || status.MPI_SOURCE < 0 || status.MPI_SOURCE >= state->peers) return nullptr;
   const int from = state->space[static_cast<std::size_t>(status.MPI_SOURCE)];
   return from >= 0 && from != space.rank() ? offers.oldest(from, state->context, status.MPI_TAG) : nullptr;
@@ -70,7 +69,7 @@ bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes
     std::memcpy(&wire, range.first, wire_bytes);
   else if (!pack(&wire, wire_bytes, landing.buffer, landing.count, info))
     return false;
-  message::Offer* offer = offer_of(wire, landing.comm, status);
+  message::Offer* offer = offer_of(wire, landing, status);
   if (!offer) return false;
   const std::size_t room = capacity_of(landing);
   const std::size_t offered = message::Offers::bytes_of(offer);

@@ -97,7 +97,7 @@ message::Offer* make_offer(const Outgoing& out, Descriptor& wire, bool staged) {
 
 void await_release(message::Offer* offer, std::size_t bytes) {
   message::Offers& offers = *process().offers;
-  if (g_large.load(std::memory_order_relaxed) != 0 || must_drive()) {
+  if (g_large.any() || must_drive()) {
     const std::int64_t limit = message::now_ns() + 3000 + static_cast<std::int64_t>(bytes / 16);
     Patiently patience;
     while (!message::Offers::released(offer) && !message::Offers::claimed(offer) &&
@@ -116,15 +116,6 @@ void await_release(message::Offer* offer, std::size_t bytes) {
 
 namespace {
 
-// Below the threshold, with an element count that did not settle it at once.
-template <class Count>
-bool is_small(MPI_Datatype type, Count count) {
-  const TypeInfo* info = type_info(type);
-  std::size_t bytes = 0;
-  return info && count >= 0 && !__builtin_mul_overflow(info->size, static_cast<std::size_t>(count), &bytes) &&
-         bytes < g_threshold && bytes != wire_bytes;
-}
-
 int send_wire(decltype(Library::Send) wire_send, decltype(Library::Isend) wire_start, const Descriptor& wire,
               int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!process().multiple) return wire_send(&wire, wire_bytes, MPI_BYTE, dest, tag, comm);
@@ -141,7 +132,7 @@ template <class Send, class Isend, class Count>
     return error == MPI_SUCCESS ? nigh_mpi_Wait(&request, MPI_STATUS_IGNORE) : error;
   }
   Outgoing out;
-  if (is_small(type, count) || !prepare(out, function, buffer, count, type, dest, tag, comm))
+  if (!prepare(out, function, buffer, count, type, dest, tag, comm))
     return whole(buffer, count, type, dest, tag, comm);
   Descriptor wire;
   message::Offer* offer = nullptr;
@@ -197,7 +188,7 @@ using namespace nigh::mpi;
 #define NIGH_SEND(name, start, base, base_start, Count)                                                \
   int nigh_mpi_##name(const void* buffer, Count count, MPI_Datatype type, int dest, int tag,           \
                       MPI_Comm comm) {                                                                 \
-    if (surely_small(type, count) && !must_drive()) [[likely]]                                         \
+    if ((surely_small(type, count) || is_small(type, count)) && !must_drive()) [[likely]]              \
       return real().name(buffer, count, type, dest, tag, comm);                                        \
     return send(Function::name, real().name, nigh_mpi_##start, real().base, real().base_start, buffer, \
                 count, type, dest, tag, comm);                                                         \

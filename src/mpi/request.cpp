@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "mpi/p2p.hpp"
+#include "mpi/receives_small.hpp"
 
 namespace nigh::mpi {
 
@@ -123,9 +123,8 @@ void activate(Record& record) {
       if (driven.add(record.operation)) add(g_driven, 1);
     }
   } else {
-    record.large = record.type->size * static_cast<std::size_t>(record.count) >= g_threshold;
-    if (record.large) add(g_large, 1);
     const TableLock lock;
+    if (record.type->size * static_cast<std::size_t>(record.count) >= g_threshold) begin_large(record);
     enlist(record, record.large ? Posted::large : Posted::small);
   }
   record.active = true;
@@ -146,9 +145,9 @@ void deactivate(Record& record) {
     }
   } else {
     const TableLock lock;
-    if (record.large) add(g_large, -1);
+    end_large(record);
     unlist(record);
-    record.large = record.delivered = record.pinned = false;
+    record.delivered = record.pinned = false;
   }
   record.active = false;
   add(g_live, -1);
@@ -212,19 +211,28 @@ bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type,
   if (!info || count < 0) return true;
   const std::size_t room = info->size * static_cast<std::size_t>(count);
   if (room < wire_bytes && !g_forgiving.load(std::memory_order_relaxed)) return true;
+  const bool plain = info->named && info->contiguous && info->lower == 0;
+  if (plain && room < g_threshold && room >= wire_bytes && !persistent && !process().multiple)
+    return g_small_receives.note(handle, buffer, count, info, comm);
+  return remember(handle, buffer, count, info, comm, persistent);
+}
+
+bool remember(MPI_Request handle, void* buffer, MPI_Count count, TypeInfo* info, MPI_Comm comm,
+              bool persistent) {
   Record* record = nullptr;
   {
     const TableLock lock;
     record = g_table.insert(handle_bits_of(handle));
     if (!record) return false;
     unlist(*record);
+    end_large(*record);
     record->handle = handle;
     record->buffer = buffer;
     record->count = count;
     record->type = info;
     record->comm = comm;
     record->persistent = persistent;
-    record->carrier = record->active = record->large = false;
+    record->carrier = record->active = false;
     record->delivered = record->abandoned = record->pinned = false;
   }
   hold(info);
@@ -237,7 +245,7 @@ void untrack(Record& record) {
   TypeInfo* type = record.type;
   {
     const TableLock lock;
-    if (record.active && record.large) add(g_large, -1);
+    if (record.active) end_large(record);
     if (record.active) add(g_live, -1);
     g_table.erase(&record);
   }
@@ -275,8 +283,7 @@ bool look_at(Record& record) {
       .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
   if (!record.delivered && status_bytes(status) == wire_bytes && !status_cancelled(status))
     record.delivered = land(landing, status, record.bytes, record.error);
-  if (record.large) add(g_large, -1);
-  record.large = false;
+  end_large(record);
   unlist(record);
   return record.abandoned;
 }
@@ -299,11 +306,12 @@ bool deliver_posted(bool all) {
       g_table.erase(record);
     }
   }
+  if (all) deliver_small();
   return true;
 }
 
 void drive() {
-  if (g_large.load(std::memory_order_relaxed) != 0 || must_drive()) deliver_posted();
+  if (g_large.any() || must_drive()) deliver_posted();
   if (!must_drive()) return;
   const Driving mine(false);
   if (!mine.got()) return;

@@ -6,27 +6,35 @@
 // message for us waits for his buffer, as we may wait for ours. What is not ours is the library's in one
 // call, and when nothing in the array is ours, so is the whole call.
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "mpi/ours.hpp"
-#include "mpi/p2p.hpp"
+#include "mpi/receives_small.hpp"
 
 namespace nigh::mpi {
 namespace {
+
+constexpr int few = 128;  // requests of one call for which no memory must be got
 
 // The user's array, and which of its requests are ours.
 class Batch {
  public:
   Batch(int count, MPI_Request* requests) : count_(count), requests_(requests) {
-    constexpr std::size_t each = sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int) + sizeof(MPI_Request);
     auto* memory =
-        count <= small ? first_ : static_cast<char*>(std::malloc(each * static_cast<std::size_t>(count)));
+        count <= few ? first_ : static_cast<char*>(std::malloc(each * static_cast<std::size_t>(count)));
     ok_ = memory != nullptr;
     if (!ok_) return;
     records_ = reinterpret_cast<Record**>(memory);
     statuses_ = reinterpret_cast<MPI_Status*>(memory + sizeof(Record*) * static_cast<std::size_t>(count));
     hidden_ = reinterpret_cast<MPI_Request*>(statuses_ + count);
-    indices_ = reinterpret_cast<int*>(hidden_ + count);
+    were_ = hidden_ + count;
+    indices_ = reinterpret_cast<int*>(were_ + count);
+    std::memcpy(were_, requests, sizeof(MPI_Request) * static_cast<std::size_t>(count));
+    if (no_requests()) {
+      std::memset(static_cast<void*>(records_), 0, sizeof(Record*) * static_cast<std::size_t>(count));
+      return;
+    }
     for (int i = 0; i < count; ++i) {
       Record* record = find_request(requests[i]);
       if (record && !record->active) {
@@ -46,24 +54,29 @@ class Batch {
   }
   // What has not ended is the user's again.
   ~Batch() {
-    for (int i = 0; ok_ && i < count_; ++i)
+    for (int i = 0; ours != 0 && i < count_; ++i)
       if (records_[i]) {
         if (records_[i]->carrier) requests_[i] = records_[i]->handle;
         unpin(*records_[i]);
       }
-    if (ok_ && count_ > small) std::free(static_cast<void*>(records_));
+    if (ok_ && count_ > few) std::free(static_cast<void*>(records_));
   }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
   [[nodiscard]] bool ok() const { return ok_; }
+  // The library can be left to it; but if small receives were posted, statuses must be looked at.
+  [[nodiscard]] bool none() const { return ours == 0 && !must_drive(); }
+  [[nodiscard]] bool whole() const { return none() && !g_small_posted; }
   [[nodiscard]] MPI_Status* statuses() { return statuses_; }
   [[nodiscard]] int* indices() { return indices_; }
   [[nodiscard]] int* more_indices() { return indices_ + count_; }
   [[nodiscard]] Record* at(int i) const { return records_[i]; }
 
-  // MPI_Testsome on what the library sees.
-  int look(int& ended) { return real().Testsome(count_, requests_, &ended, indices_, statuses_); }
+  // MPI_Testsome (MPI_Waitsome) on what the library sees.
+  int look(int& ended, bool wait = false) {
+    return (wait ? real().Waitsome : real().Testsome)(count_, requests_, &ended, indices_, statuses_);
+  }
   // The same, but of the library's own requests only on the first that has not ended.
   int look_in_turn(int& ended) {
     int turn = 0;
@@ -83,7 +96,8 @@ class Batch {
   // The library has completed request i.
   int received(int i, MPI_Status& status, int error) {
     Record* record = records_[i];
-    if (!record || record->carrier) return error;
+    if (!record) return settle_other(were_[i], status, error);
+    if (record->carrier) return error;
     records_[i] = nullptr;
     --ours;
     return settle(*record, status, error);
@@ -112,26 +126,29 @@ class Batch {
   int ours = 0, carriers = 0, large = 0;
 
  private:
-  static constexpr int small = 32;
+  static constexpr std::size_t each =
+      sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int) + 2 * sizeof(MPI_Request);
   int count_;
   MPI_Request* requests_;
   Record** records_ = nullptr;
   MPI_Status* statuses_ = nullptr;
   MPI_Request* hidden_ = nullptr;
+  MPI_Request* were_ = nullptr;
   int* indices_ = nullptr;
   bool ok_ = false;
-  alignas(
-      16) char first_[small * (sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int) + sizeof(MPI_Request))];
+  alignas(16) char first_[few * each];
 };
 
 // MPI_Test/Waitsome on what the library sees and what it does not: the number that ended, MPI_UNDEFINED when
 // nothing was active. Errors of single requests are in the statuses; `failed` tells that there are some.
-// `attend`: all must end, so that sends can wait while there is something to receive.
-int some(Batch& batch, int count, int* indices, MPI_Status* statuses, int& failed, bool attend) {
+// `attend`: all must end, so that sends can wait while there is something to receive. `wait`: the library
+// may.
+int some(Batch& batch, int count, int* indices, MPI_Status* statuses, int& failed, bool attend,
+         bool wait = false) {
   int ended = 0;
   MPI_Status* library = batch.statuses();
-  const int error =
-      attend && g_in_turn.load(std::memory_order_relaxed) ? batch.look_in_turn(ended) : batch.look(ended);
+  const int error = attend && g_in_turn.load(std::memory_order_relaxed) ? batch.look_in_turn(ended)
+                                                                        : batch.look(ended, wait);
   const bool nothing = ended == MPI_UNDEFINED;
   if (error != MPI_SUCCESS) failed = error;
   if (nothing || (error != MPI_SUCCESS && error != MPI_ERR_IN_STATUS)) ended = 0;
@@ -162,10 +179,10 @@ class Statuses {
  public:
   Statuses(int count, MPI_Status* wanted) : data_(wanted) {
     if (wanted != MPI_STATUSES_IGNORE) return;
-    data_ = count <= small
+    data_ = count <= few
                 ? first_
                 : static_cast<MPI_Status*>(std::malloc(sizeof(MPI_Status) * static_cast<std::size_t>(count)));
-    heap_ = count > small;
+    heap_ = count > few;
   }
   ~Statuses() {
     if (heap_) std::free(data_);
@@ -175,10 +192,9 @@ class Statuses {
   MPI_Status* get() { return data_; }
 
  private:
-  static constexpr int small = 32;
   MPI_Status* data_;
   bool heap_ = false;
-  MPI_Status first_[small];
+  MPI_Status first_[few];
 };
 
 void keep_error(MPI_Status& to, const MPI_Status& from, bool failed, int error) {
@@ -194,7 +210,7 @@ int wait_direct(Batch& batch, int count, MPI_Request* requests, MPI_Status* stat
   if (error != MPI_SUCCESS && !in_status) return error;
   bool failed = false;
   for (int i = 0; i < count; ++i) {
-    if (!batch.at(i) || (in_status && statuses[i].MPI_ERROR == MPI_ERR_PENDING)) continue;
+    if (in_status && statuses[i].MPI_ERROR == MPI_ERR_PENDING) continue;
     const int one = batch.received(i, statuses[i], in_status ? statuses[i].MPI_ERROR : MPI_SUCCESS);
     if (one != MPI_SUCCESS && !failed && !in_status)
       for (int k = 0; k < count; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
@@ -231,7 +247,7 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
 
 [[gnu::noinline]] int waitall(int count, MPI_Request* requests, MPI_Status* wanted) {
   Batch batch(count, requests);
-  if (!batch.ok() || (batch.ours == 0 && !must_drive())) return real().Waitall(count, requests, wanted);
+  if (!batch.ok() || batch.whole()) return real().Waitall(count, requests, wanted);
   Statuses statuses(count, wanted);
   if (!statuses.get()) return MPI_ERR_NO_MEM;
   if (batch.carriers == 0 && batch.large == 0 && !must_drive())
@@ -241,7 +257,7 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
 
 [[gnu::noinline]] int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted) {
   Batch batch(count, requests);
-  if (!batch.ok() || (batch.ours == 0 && !must_drive())) return real().Testall(count, requests, flag, wanted);
+  if (!batch.ok() || batch.whole()) return real().Testall(count, requests, flag, wanted);
   Statuses statuses(count, wanted);
   if (!statuses.get()) return MPI_ERR_NO_MEM;
   *flag = 0;
@@ -258,10 +274,10 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   for (int i = 0; i < count; ++i) {
     MPI_Status& status = statuses.get()[i];
     if (in_status && status.MPI_ERROR == MPI_ERR_PENDING) continue;
-    if (!batch.at(i)) continue;
     const int before = status.MPI_ERROR;
-    const int one = batch.at(i)->carrier ? batch.conclude_at(i, status)
-                                         : batch.received(i, status, in_status ? before : MPI_SUCCESS);
+    const bool carrier = batch.at(i) && batch.at(i)->carrier;
+    const int one =
+        carrier ? batch.conclude_at(i, status) : batch.received(i, status, in_status ? before : MPI_SUCCESS);
     status.MPI_ERROR = before;
     if (one == MPI_SUCCESS) continue;
     if (failed == MPI_SUCCESS)
@@ -276,14 +292,14 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
 [[gnu::noinline]] int somes(bool wait, int count, MPI_Request* requests, int* ended, int* indices,
                             MPI_Status* wanted) {
   Batch batch(count, requests);
-  if (!batch.ok() || (batch.ours == 0 && !must_drive()))
+  if (!batch.ok() || batch.whole())
     return (wait ? real().Waitsome : real().Testsome)(count, requests, ended, indices, wanted);
   Statuses statuses(count, MPI_STATUSES_IGNORE);
   if (!statuses.get()) return MPI_ERR_NO_MEM;
   int failed = MPI_SUCCESS;
   Patiently patience;
   for (;;) {
-    *ended = some(batch, count, indices, statuses.get(), failed, false);
+    *ended = some(batch, count, indices, statuses.get(), failed, false, wait && batch.none());
     if (*ended != 0 || !wait || failed != MPI_SUCCESS) break;
     drive();
     patience.wait();
@@ -295,10 +311,12 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
 }
 
 // True: something ended, or nothing was active (index MPI_UNDEFINED).
-bool any_once(Batch& batch, int count, MPI_Request* requests, int* index, MPI_Status& status, int& error) {
-  int flag = 0;
+bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* index, MPI_Status& status,
+              int& error) {
+  int flag = wait ? 1 : 0;
   const bool active = batch.carriers != 0;
-  error = real().Testany(count, requests, index, &flag, &status);
+  error = wait ? real().Waitany(count, requests, index, &status)
+               : real().Testany(count, requests, index, &flag, &status);
   if (*index != MPI_UNDEFINED && (flag || error != MPI_SUCCESS)) {
     error = batch.received(*index, status, error);
     return true;
@@ -317,7 +335,7 @@ bool any_once(Batch& batch, int count, MPI_Request* requests, int* index, MPI_St
 [[gnu::noinline]] int any(bool wait, int count, MPI_Request* requests, int* index, int* flag,
                           MPI_Status* status) {
   Batch batch(count, requests);
-  if (!batch.ok() || (batch.ours == 0 && !must_drive()))
+  if (!batch.ok() || batch.whole())
     return wait ? real().Waitany(count, requests, index, status)
                 : real().Testany(count, requests, index, flag, status);
   MPI_Status own;
@@ -325,7 +343,7 @@ bool any_once(Batch& batch, int count, MPI_Request* requests, int* index, MPI_St
   int error = MPI_SUCCESS;
   Patiently patience;
   for (;;) {
-    *flag = any_once(batch, count, requests, index, *status, error) ? 1 : 0;
+    *flag = any_once(batch, wait && batch.none(), count, requests, index, *status, error) ? 1 : 0;
     if (*flag || !wait) break;
     drive();
     patience.wait();
@@ -353,33 +371,33 @@ inline int testany_quickly(MPI_Request* request, int* index, int* flag, MPI_Stat
 using namespace nigh::mpi;
 
 int nigh_mpi_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
     return real().Waitall(count, requests, statuses);
   return waitall(count, requests, statuses);
 }
 int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
     return look(flag, [&] { return real().Testall(count, requests, flag, statuses); });
   return look(flag, [&] { return testall(count, requests, flag, statuses); });
 }
 int nigh_mpi_Waitsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
-  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
     return real().Waitsome(count, requests, ended, indices, statuses);
   return somes(true, count, requests, ended, indices, statuses);
 }
 int nigh_mpi_Testsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
-  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
     return real().Testsome(count, requests, ended, indices, statuses);
   return somes(false, count, requests, ended, indices, statuses);
 }
 int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
     return real().Waitany(count, requests, index, status);
   int flag = 0;
   return any(true, count, requests, index, &flag, status);
 }
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  if ((no_requests() && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
     return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
   return look(flag, [&] {
     return count == 1 && library_first() ? testany_quickly(requests, index, flag, status)

@@ -16,7 +16,7 @@ Table g_table;
 Record* g_posted[2];
 std::atomic<int> g_live = 0;
 std::atomic<int> g_carriers = 0;
-std::atomic<int> g_large = 0;
+LargeReceives g_large;
 
 bool Table::grow() {
   const std::size_t room = 2 * (mask_ + 1);

@@ -134,8 +134,22 @@ inline void enlist(Record& record, Posted list) {
 extern std::atomic<int> g_live;
 // Of these the carriers.
 extern std::atomic<int> g_carriers;
-// Active receives of large messages: worth a look while a send waits.
-extern std::atomic<int> g_large;
+// Active receives of large messages: worth a look while a send waits. And whether several of them may have
+// one buffer, which MPI forbids and OSU's osu_bw does: counted by a hash of its address, so that others are
+// suspected now and then; what was shared stays so until all of that hash are gone.
+struct LargeReceives {
+  std::atomic<int> count = 0;
+  struct Buffers {
+    unsigned short receives = 0;
+    bool shared = false;
+  };
+  Buffers at[256];
+  [[nodiscard]] Buffers& of(const void* buffer) {
+    return at[(reinterpret_cast<std::uintptr_t>(buffer) * 0x9e3779b97f4a7c15u) >> 56];
+  }
+  [[nodiscard]] bool any() const { return count.load(std::memory_order_relaxed) != 0; }
+};
+extern LargeReceives g_large;
 
 inline bool no_requests() { return g_live.load(std::memory_order_relaxed) == 0; }
 inline void add(std::atomic<int>& counter, int by) {
@@ -143,6 +157,22 @@ inline void add(std::atomic<int>& counter, int by) {
     counter.fetch_add(by, std::memory_order_relaxed);
   else
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+// Under the TableLock.
+inline void begin_large(Record& record) {
+  record.large = true;
+  add(g_large.count, 1);
+  LargeReceives::Buffers& buffers = g_large.of(record.buffer);
+  buffers.shared = buffers.shared || buffers.receives != 0;
+  ++buffers.receives;
+}
+inline void end_large(Record& record) {
+  if (!record.large) return;
+  record.large = false;
+  add(g_large.count, -1);
+  LargeReceives::Buffers& buffers = g_large.of(record.buffer);
+  if (--buffers.receives == 0) buffers.shared = false;
 }
 
 // Whether a look at `request` that found nothing leaves another large receive without one.
@@ -160,15 +190,13 @@ inline bool library_first() {
 // yet. False: no memory.
 bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
            bool persistent);
+// The same, in any case in the table.
+bool remember(MPI_Request handle, void* buffer, MPI_Count count, TypeInfo* info, MPI_Comm comm,
+              bool persistent);
 void activate(Record& record);
 // The library has completed it with this status: brings the payload, corrects the status; returns its error,
 // raised already if it is ours. The record is gone, or inactive if persistent.
 int settle(Record& record, MPI_Status& status, int library_error);
-// The same for a handle of the user's that the library has taken back.
-inline int settle_found(MPI_Request was, MPI_Status& status, int error) {
-  Record* record = was == MPI_REQUEST_NULL ? nullptr : g_table.find(handle_bits_of(was));
-  return record && record->active ? settle(*record, status, error) : error;
-}
 // Takes what has come for receives that nobody waits for just now; `all`: also for those that have room for
 // no more than a descriptor, so that no offer is left that the library has matched. False: others are at it.
 bool deliver_posted(bool all = false);

@@ -4,10 +4,30 @@
 // MPI_Wait, MPI_Test and what else is done with a single request. When no request of the process is ours,
 // which one load tells, they are the library's.
 #include "mpi/ours.hpp"
-#include "mpi/p2p.hpp"
+#include "mpi/receives_small.hpp"
 
 namespace nigh::mpi {
 namespace {
+
+// What the library does, and a look at the status for the sake of receives_small.hpp.
+inline int plain_wait(MPI_Request* request, MPI_Status* status) {
+  if (!g_small_posted) [[likely]]
+    return real().Wait(request, status);
+  const MPI_Request was = *request;
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int error = real().Wait(request, status);
+  return settle_other(was, *status, error);
+}
+inline int plain_test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (!g_small_posted) [[likely]]
+    return real().Test(request, flag, status);
+  const MPI_Request was = *request;
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int error = real().Test(request, flag, status);
+  return *flag ? settle_other(was, *status, error) : error;
+}
 
 // Waits in a loop of our own where others depend on what we must drive.
 int library_wait(MPI_Request* request, MPI_Status* status) {
@@ -30,7 +50,7 @@ int library_wait(MPI_Request* request, MPI_Status* status) {
 inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   if (process().multiple || must_drive() || *request == MPI_REQUEST_NULL) return wait(request, status);
   Record* record = g_table.find(handle_bits_of(*request));
-  if (!record) return real().Wait(request, status);
+  if (!record) return plain_wait(request, status);
   if (record->carrier || !record->active || record->persistent || record->delivered)
     return wait(request, status);
   MPI_Status own;
@@ -39,7 +59,7 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   const int error = real().Wait(request, status);
   if (error != MPI_SUCCESS || status_bytes(*status) == wire_bytes) [[unlikely]]
     return settle(*record, *status, error);
-  if (record->large) add(g_large, -1);
+  end_large(*record);
   add(g_live, -1);
   drop(record->type);
   g_table.erase(record);
@@ -49,9 +69,12 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
 [[gnu::noinline]] int wait(MPI_Request* request, MPI_Status* status) {
   Record* record = find_request(*request);
   if (record && !record->active) unpin(*record);
-  if (!record || !record->active) return library_wait(request, status);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
+  if (!record || !record->active) {
+    const MPI_Request was = *request;
+    return settle_other(was, *status, library_wait(request, status));
+  }
   if (!record->carrier) return settle(*record, *status, library_wait(request, status));
   Patiently patience;
   while (!advance(*record->operation)) {
@@ -70,7 +93,7 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   int error = MPI_SUCCESS;
   if (!record || !record->active) {
     if (record) unpin(*record);
-    error = real().Test(request, flag, status);
+    error = plain_test(request, flag, status);
   } else if (!record->carrier) {
     error = real().Test(request, flag, status);
     if (*flag || error != MPI_SUCCESS)
@@ -104,7 +127,12 @@ inline int test_quickly(MPI_Request* request, int* flag, MPI_Status* status) {
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   if (record && !record->active) unpin(*record);
-  if (!record || !record->active) return real().Request_get_status(request, flag, status);
+  if (!record || !record->active) {
+    const int error = real().Request_get_status(request, flag, status);
+    if (g_small_posted && error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes)
+      settle_small(request, *status, true);
+    return error;
+  }
   if (record->carrier) {
     *flag = advance(*record->operation) ? 1 : 0;
     make_empty(*status);
@@ -128,24 +156,25 @@ using namespace nigh::mpi;
 
 int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
   if (no_requests() && !must_drive()) [[likely]]
-    return real().Wait(request, status);
+    return plain_wait(request, status);
   return wait_quickly(request, status);
 }
 
 int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (no_requests() && !must_drive()) [[likely]]
-    return look(flag, [&] { return real().Test(request, flag, status); });
+    return look(flag, [&] { return plain_test(request, flag, status); });
   return look(flag, [&] {
     return library_first() ? test_quickly(request, flag, status) : test(request, flag, status);
   });
 }
 
 int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  if (no_requests()) return real().Request_get_status(request, flag, status);
+  if (no_requests() && !g_small_posted) return real().Request_get_status(request, flag, status);
   return get_status(request, flag, status);
 }
 
 int nigh_mpi_Request_free(MPI_Request* request) {
+  promote_small(*request);
   Record* record = find_request(*request);
   if (!record) return real().Request_free(request);
   if (record->carrier) {

@@ -57,12 +57,15 @@ inline bool surely_small(MPI_Datatype type, MPI_Count count) {
   return low >> 16 == bits && static_cast<std::uint64_t>(count) < (low & 0xffff);
 }
 
-inline TypeInfo* type_info(MPI_Datatype type) {
+// nullptr: unknown so far, or another has its place in the cache.
+inline TypeInfo* cached_type_info(MPI_Datatype type) {
   const auto bits = handle_bits_of(type);
   TypeInfo* info = g_type_cache[type_cache_index(bits)].load(std::memory_order_acquire);
-  if (info && info->handle.load(std::memory_order_relaxed) == bits) [[likely]]
-    return info;
-  return type_info_slow(type);
+  return info && info->handle.load(std::memory_order_relaxed) == bits ? info : nullptr;
+}
+inline TypeInfo* type_info(MPI_Datatype type) {
+  TypeInfo* info = cached_type_info(type);
+  return info ? info : type_info_slow(type);
 }
 
 // Keeps it through the user's MPI_Type_free. Predefined ones live for ever.

@@ -182,6 +182,7 @@ class Engine {
   void exchange_nobody(Rng& rng, Comm& comm);
   void exchange_file(Rng& rng, Comm& comm);
   void exchange_on_one_buffer(Rng& rng, Comm& comm);
+  void exchange_wire_length(Rng& rng, Comm& comm);
   void exchange_window(Rng& rng, Comm& comm);
   void add_passively(Rng& rng, Comm& comm, MPI_Win window, std::span<int> mine);
 

@@ -54,8 +54,10 @@ void Engine::exchange(std::uint64_t seed) {
     if (&pool_[wild.comm] == &comm) return;
   if (which < 40)
     exchange_sendrecv(rng, comm);
-  else if (which < 62)
+  else if (which < 58)
     exchange_persistent(rng, comm);
+  else if (which < 62)
+    exchange_wire_length(rng, comm);
   else if (which < 72)
     exchange_ready(rng, comm);
   else if (which < 82)

@@ -1,0 +1,89 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Receives with room for a descriptor but not for a message that pays to go by one. All that a descriptor can
+// bring them is a message of just wire_bytes bytes, or one that is too long: so rare that a record in the
+// table of request_table.hpp, 10 to 30 ns each, was what a window of small receives had as its cost. Here one
+// is a few stores when it is posted and, unless its status says wire_bytes, nothing when it ends. The price:
+// nobody says when a handle's note is out of date, so a note is believed only where the buffer holds the
+// descriptor of an open offer to us. Predefined datatypes (they need no reference) and one thread only.
+#pragma once
+
+#include "mpi/p2p.hpp"
+
+namespace nigh::mpi {
+
+struct SmallReceive {
+  std::uintptr_t key = 0;
+  void* buffer = nullptr;  // nullptr: ended, or another request's by now
+  MPI_Count count = 0;
+  TypeInfo* type = nullptr;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int error = MPI_SUCCESS;
+  bool delivered = false;  // the payload is in the buffer, and the library does not know
+};
+
+// By handle: linear probing, at most half full. A library has as many handles as requests were ever under way
+// at once, and uses them again: nothing is erased.
+class SmallReceives {
+ public:
+  // False: no memory.
+  bool note(MPI_Request handle, void* buffer, MPI_Count count, TypeInfo* type, MPI_Comm comm) {
+    const std::uintptr_t key = handle_bits_of(handle);
+    std::size_t i = home(key);
+    while (notes_[i].key != key && notes_[i].key != 0) i = (i + 1) & mask_;
+    if (notes_[i].key == 0 && !add(i, key)) [[unlikely]]
+      return false;
+    overlapping = overlapping || buffer == last_;
+    last_ = buffer;
+    notes_[i] = {.key = key, .buffer = buffer, .count = count, .type = type, .comm = comm};
+    return true;
+  }
+  // nullptr: none that is active.
+  [[nodiscard]] SmallReceive* find(std::uintptr_t key) const {
+    for (std::size_t i = home(key); notes_[i].key != 0; i = (i + 1) & mask_)
+      if (notes_[i].key == key) return notes_[i].buffer ? &notes_[i] : nullptr;
+    return nullptr;
+  }
+  template <class F>
+  void each(F&& f) {
+    for (std::size_t i = 0; i <= mask_; ++i)
+      if (notes_[i].buffer) f(notes_[i]);
+  }
+
+  bool overlapping = false;  // some were posted on one buffer, against MPI's rules
+
+ private:
+  [[nodiscard]] std::size_t home(std::uintptr_t key) const { return (key * 0x9e3779b97f4a7c15u) >> shift_; }
+  bool add(std::size_t& at, std::uintptr_t key);
+  static SmallReceive first_notes[256];
+  SmallReceive* notes_ = first_notes;
+  std::size_t mask_ = 255, used_ = 0;
+  unsigned shift_ = 56;
+  const void* last_ = nullptr;
+};
+extern SmallReceives g_small_receives;
+// There was one ever: all that ends must be looked at.
+extern bool g_small_posted;
+
+// The library has completed `was`, not a receive of the table, with wire_bytes bytes in its status: brings
+// the payload if that was a descriptor, corrects the status, raises what is to be raised and returns it.
+// `keep`: the request is not over (MPI_Request_get_status).
+int settle_small(MPI_Request was, MPI_Status& status, bool keep = false);
+inline int settle_other(MPI_Request was, MPI_Status& status, int error) {
+  if (!g_small_posted || error != MPI_SUCCESS || status_bytes(status) != wire_bytes) [[likely]]
+    return error;
+  return settle_small(was, status);
+}
+// The library has completed the user's request that was `was`.
+inline int settle_found(MPI_Request was, MPI_Status& status, int error) {
+  Record* record = was == MPI_REQUEST_NULL ? nullptr : g_table.find(handle_bits_of(was));
+  return record && record->active ? settle(*record, status, error) : settle_other(was, status, error);
+}
+// Brings what has come but was not asked for yet, so that no offer is left that the library has matched.
+void deliver_small();
+// It moves to the table: MPI_Request_free, and its payload is still to come. False: there is none, or no
+// memory.
+bool promote_small(MPI_Request handle);
+
+}  // namespace nigh::mpi
