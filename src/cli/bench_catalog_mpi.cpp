@@ -69,7 +69,8 @@ std::vector<Subject> other_ways(const BenchKind& kind, int ranks, const std::str
   }
   if (ranks == 2 && kind.pattern != "collectives" && kind.pattern != "exchange")
     out.push_back({"UCX", {}, {}, {}, "patterns-ucx", {}});
-  if (kind.pattern == "pingpong")
+  if (kind.pattern == "pingpong" ||
+      (ranks == 2 && (kind.pattern == "sendrecv" || kind.pattern == "collectives")))
     out.push_back({"limit", {}, {}, {}, "patterns-local", {"--transport", "limit"}});
   return out;
 }

@@ -191,6 +191,8 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
   EXPECT_EQ(names("mpi-put", "mpich", 2), "nigh, library, Open MPI SHMEM, limit");
   EXPECT_EQ(names("mpi-pingpong", "mpich", 2),
             "nigh, library, nigh messages, CMA, copy in, copy out, UCX, limit");
+  EXPECT_EQ(names("mpi-sendrecv", "mpich", 2), "nigh, library, nigh messages, UCX, limit");
+  EXPECT_EQ(names("mpi-collectives", "mpich", 2), "nigh, library, nigh messages, limit");
   EXPECT_EQ(names("mpi-collectives", "mpich", 4), "nigh, library, nigh messages");
   const auto puts =
       subjects_for(*find_bench("mpi-put"), "openmpi", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh");
