@@ -205,7 +205,9 @@ std::string report_summary(const ReportParts& parts) {
       }
   std::size_t absent = 0;
   for (const BenchFile& file : parts.benches) absent += file.absent.size();
-  if (absent > 0) out += fmt::format("{} subjects could not be measured; the page says why\n", absent);
+  if (absent > 0)
+    out += fmt::format("{} subject{} could not be measured; the page says why\n", absent,
+                       absent == 1 ? "" : "s");
   return out;
 }
 
