@@ -21,12 +21,19 @@ static constinit bool g_advise = false;  // shmem_enabled honours MADV_HUGEPAGE
 static constinit std::atomic<std::int64_t> g_budget{0};
 static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift) / kHugePage / 64] = {};
 
-static constinit std::atomic<std::int64_t> g_rest_until{0};
-
+// Each collapse makes all CPUs drain their page lists and waits for that. On idle CPUs it takes 0.3 ms a
+// chunk; beside a rank that spins, 22 ms a call were seen, and up to 17 s where every CPU has more to do than
+// it can (4 ranks beside 6 others on 2 CPUs). So calls are as large as the blocks are, and there is an
+// account of time: what a huge page is worth goes in, what calls take goes out, and below zero there are none
+// until a hundredth of the time that passes has filled it up again.
+constexpr std::size_t kPiece = 32 * kHugePage;  // of one call
+constexpr std::int64_t kCredit = 100'000'000;   // ns; at first, and at most
+constexpr std::int64_t kTimePerCollapse = 100;
+constexpr std::int64_t kWorthUntouched = 2'500'000;  // ns a chunk: 512 faults, and TLB misses later
+constexpr std::int64_t kWorthTouched = 500'000;      // those of peers
 constexpr std::int64_t kLargestEager = std::int64_t{1} << 30;
-constexpr std::size_t kPiece = 4 * kHugePage;    // of one collapse
-constexpr std::int64_t kSlow = 20'000'000;       // ns; a piece takes 1 to 2 ms on idle CPUs
-constexpr std::int64_t kRestsPerCollapse = 100;  // after a slow one
+static constinit std::atomic<std::int64_t> g_credit{kCredit};
+static constinit std::atomic<std::int64_t> g_credited_at{0};
 
 void huge_start() {
   char word[32];
@@ -63,22 +70,32 @@ static std::int64_t now() {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-static bool resting() { return now() < g_rest_until.load(std::memory_order_relaxed); }
+static void credit(std::int64_t ns) {
+  const std::int64_t sum = g_credit.load(std::memory_order_relaxed) + ns;
+  g_credit.store(sum < kCredit ? sum : kCredit, std::memory_order_relaxed);
+}
+static bool resting() {
+  if (g_credit.load(std::memory_order_relaxed) > 0) return false;
+  const std::int64_t time = now();
+  const std::int64_t before = g_credited_at.exchange(time, std::memory_order_relaxed);
+  credit((time - before) / kTimePerCollapse);
+  return g_credit.load(std::memory_order_relaxed) <= 0;
+}
 
-// Neighbours in one call: each call makes all CPUs drain their page lists. Where every CPU has more to do
-// than it can, that has taken up to 17 s (4 ranks beside 6 others on 2 CPUs); so not more than a hundredth of
-// the time goes into slow ones. The kernel's refusals: EINVAL, it has no such advice or the mapping is split
-// there; else memory is scattered or short. The bits are set in any case: asking again at each transfer would
-// cost more than small pages do.
-static void collapse_run(std::uintptr_t start, std::uintptr_t end) {
+// The kernel's refusals: EINVAL, it has no such advice or the mapping is split there; else memory is
+// scattered or short. The bits are set in any case: asking again at each transfer would cost more than small
+// pages do.
+static void collapse_run(std::uintptr_t start, std::uintptr_t end, std::int64_t worth) {
   while (start < end && !resting()) {
     const std::int64_t begun = now();
     const std::size_t bytes = end - start < kPiece ? end - start : kPiece;
+    const auto chunks = static_cast<std::int64_t>(bytes / kHugePage);
     const long rc = sys::raw_advise(start, bytes, sys::kCollapse);
-    const std::int64_t took = now() - begun;
-    if (took > kSlow) g_rest_until.store(begun + took * kRestsPerCollapse, std::memory_order_relaxed);
+    const std::int64_t ended = now();
+    if (g_credit.load(std::memory_order_relaxed) == kCredit) g_credited_at = ended;
+    credit((rc == 0 ? chunks * worth : 0) - (ended - begun));
     (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed)
-        .fetch_add(bytes / kHugePage, std::memory_order_relaxed);
+        .fetch_add(static_cast<std::uint64_t>(chunks), std::memory_order_relaxed);
     for (const std::uintptr_t stop = start + bytes; start < stop; start += kHugePage)
       g_done[chunk_of(start) / 64].fetch_or(bit_of(chunk_of(start)), std::memory_order_relaxed);
   }
@@ -111,17 +128,18 @@ static bool afford(std::size_t bytes) {
 
 // Those that were not dealt with yet. Touching is reading: it makes the page and changes nothing.
 static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
+  const std::int64_t worth = touch ? kWorthUntouched : kWorthTouched;
   const Chunks chunks = chunks_of(lo, bytes);
   std::uintptr_t start = chunks.first;
   for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage) {
     if (is_done(chunk_of(at)) || !whole(at, lo, bytes)) {
-      collapse_run(start, at);
+      collapse_run(start, at, worth);
       start = at + kHugePage;
     } else if (touch) {
       (void)*reinterpret_cast<const volatile char*>(at > lo ? at : lo);
     }
   }
-  collapse_run(start, chunks.end);
+  collapse_run(start, chunks.end, worth);
 }
 
 void huge_block(std::uintptr_t lo, std::size_t bytes) {

@@ -8,7 +8,7 @@
 //          where pages lie, and must stay the program's), and memory is ample: at most an eighth of what is
 //          free, shared among the ranks, and 1 GiB, so that a sparse block of any size is not populated;
 //   lazy   collapse(), before the first transfer of a buffer: the pages are there already.
-// Neither where ranks outnumber CPUs, nor for a while after a collapse that was slow.
+// Neither where ranks outnumber CPUs, nor for a while after collapses that took longer than they are worth.
 #pragma once
 
 #include <cstddef>
