@@ -63,10 +63,10 @@ bool read_descriptor(const void* from, Descriptor& wire) {
   return true;
 }
 
-// The open offer to us whose descriptor lies in the buffer.
-message::Offer* offer_in(const SmallReceive& receive) {
+// The open offer to us whose descriptor lies there.
+message::Offer* offer_in(const void* buffer) {
   Descriptor wire;
-  if (!read_descriptor(receive.buffer, wire)) return nullptr;
+  if (!read_descriptor(buffer, wire)) return nullptr;
   const auto& space = *process().space;
   if (!wire.sealed() || wire.to != space.rank() || wire.from < 0 || wire.from >= space.size()) return nullptr;
   message::Offer* offer = process().offers->find(wire.from, wire.name);
@@ -97,7 +97,7 @@ int settle_small(MPI_Request was, MPI_Status& status, bool keep) {
   SmallReceive* receive = g_small_receives.find(handle_bits_of(was));
   if (!receive) return MPI_SUCCESS;
   if (!receive->delivered) {
-    message::Offer* offer = offer_in(*receive);
+    message::Offer* offer = offer_in(receive->buffer);
     if (offer && message::Offers::envelope_of(offer).tag != status.MPI_TAG) offer = nullptr;
     if (!offer) offer = offer_under(*receive, status);
     if (offer) take(*receive, offer);
@@ -114,7 +114,7 @@ void deliver_small() {
   if (!g_small_posted) return;
   g_small_receives.each([](SmallReceive& receive) {
     if (receive.delivered) return;
-    message::Offer* offer = offer_in(receive);
+    message::Offer* offer = offer_in(receive.buffer);
     // Longer ones may be those of a receive on the same memory that the table has; a message that is too long
     // for this one can wait.
     if (offer && message::Offers::bytes_of(offer) == wire_bytes) take(receive, offer);
@@ -128,7 +128,10 @@ bool promote_small(MPI_Request handle) {
       !remember(handle, receive->buffer, receive->count, receive->type, receive->comm, false))
     return false;
   receive->buffer = nullptr;
+  g_table.find(handle_bits_of(handle))->noted = true;
   return true;
 }
+
+bool holds_descriptor(const void* buffer) { return offer_in(buffer) != nullptr; }
 
 }  // namespace nigh::mpi

@@ -82,8 +82,10 @@ inline int settle_found(MPI_Request was, MPI_Status& status, int error) {
 }
 // Brings what has come but was not asked for yet, so that no offer is left that the library has matched.
 void deliver_small();
-// It moves to the table: MPI_Request_free, and its payload is still to come. False: there is none, or no
-// memory.
+// A request that is not in the table moves there if there is a note of it: MPI_Request_free, and its payload
+// may still be to come. False: there is none, or no memory.
 bool promote_small(MPI_Request handle);
+// That of an open offer to us; the buffer may be gone.
+bool holds_descriptor(const void* buffer);
 
 }  // namespace nigh::mpi

@@ -16,6 +16,11 @@ std::atomic<int> g_driven = 0;
 
 namespace {
 
+void count_driven(int by) {
+  add(g_driven, by);
+  add(g_unusual, by);
+}
+
 // Serialises driven operations and deliveries when threads race; in one thread, keeps drive() out of itself.
 std::atomic<bool> driving = false;
 class Driving {
@@ -89,7 +94,7 @@ void sweep_orphans() {
     MPI_Status ignored;
     make_empty(ignored);
     operation->end(ignored);
-    if (operation->driven) add(g_driven, -1);
+    if (operation->driven) count_driven(-1);
     orphans.data[i] = orphans.data[--orphans.count];
     operation->release();
   }
@@ -117,10 +122,10 @@ bool adopt(Operation* operation, MPI_Request* request) {
 void activate(Record& record) {
   if (record.carrier) {
     record.operation->active = true;
-    add(g_carriers, 1);
+    add(g_unusual, 1);
     if (record.operation->driven) {
       const Driving mine(true);
-      if (driven.add(record.operation)) add(g_driven, 1);
+      if (driven.add(record.operation)) count_driven(1);
     }
   } else {
     const TableLock lock;
@@ -137,11 +142,11 @@ namespace {
 void deactivate(Record& record) {
   if (record.carrier) {
     record.operation->active = false;
-    add(g_carriers, -1);
+    add(g_unusual, -1);
     if (record.operation->driven) {
       const Driving mine(true);
       driven.remove(record.operation);
-      add(g_driven, -1);
+      count_driven(-1);
     }
   } else {
     const TableLock lock;
@@ -189,7 +194,7 @@ void abandon(Record& record) {
     deactivate(record);
     operation->active = true;
     const Driving mine(true);
-    if (orphans.add(operation) && counted) add(g_driven, 1);
+    if (orphans.add(operation) && counted) count_driven(1);
   } else {
     operation->release();
   }
@@ -202,7 +207,7 @@ void abandon_receive(Record& record) {
   record.pinned = false;
   enlist(record, Posted::large);
   add(g_live, -1);
-  add(g_driven, 1);
+  count_driven(1);
 }
 
 bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
@@ -233,7 +238,7 @@ bool remember(MPI_Request handle, void* buffer, MPI_Count count, TypeInfo* info,
     record->comm = comm;
     record->persistent = persistent;
     record->carrier = record->active = false;
-    record->delivered = record->abandoned = record->pinned = false;
+    record->delivered = record->abandoned = record->pinned = record->noted = false;
   }
   hold(info);
   if (!persistent) activate(*record);
@@ -281,7 +286,8 @@ bool look_at(Record& record) {
   if (real().Request_get_status(record.handle, &done, &status) != MPI_SUCCESS || !done) return false;
   const Landing landing = {
       .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
-  if (!record.delivered && status_bytes(status) == wire_bytes && !status_cancelled(status))
+  if (!record.delivered && status_bytes(status) == wire_bytes && !status_cancelled(status) &&
+      (!record.noted || holds_descriptor(record.buffer)))
     record.delivered = land(landing, status, record.bytes, record.error);
   end_large(record);
   unlist(record);
@@ -301,7 +307,7 @@ bool deliver_posted(bool all) {
       next = record->after;
       if (record->pinned || !look_at(*record)) continue;
       real().Request_free(&record->handle);
-      add(g_driven, -1);
+      count_driven(-1);
       drop(record->type);
       g_table.erase(record);
     }
@@ -330,6 +336,7 @@ void progress(void* /*argument*/) {
 }
 
 void start() {
+  if (process().multiple) add(g_unusual, 1);
   library_progress = process().waiter->progress;
   library_argument = process().waiter->progress_argument;
   process().waiter->progress = progress;
@@ -349,6 +356,7 @@ void stop() {
     g_table.erase(&record);
   });
   idle = nullptr;
+  if (process().multiple) add(g_unusual, -1);
   process().waiter->progress = library_progress;
 }
 const Hooks hooks(start, stop);

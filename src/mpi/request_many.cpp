@@ -353,12 +353,13 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
   return error;
 }
 
-// The common case: nothing has come yet.
-inline int testany_quickly(MPI_Request* request, int* index, int* flag, MPI_Status* status) {
-  const MPI_Request was = *request;
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  const int error = real().Testany(1, request, index, flag, status);
+// The common case: the library may look first, and nothing has come yet.
+[[gnu::noinline]] int testany_again(MPI_Request was, MPI_Request* request, int* index, int* flag,
+                                    MPI_Status* status, int error) {
+  if (error == MPI_SUCCESS && !*flag && g_met.load(std::memory_order_relaxed)) {
+    auto call = [&] { return real().Testany(1, request, index, flag, status); };
+    error = look_again(flag, call);
+  }
   if (*flag || error != MPI_SUCCESS)
     return *index != MPI_UNDEFINED ? settle_found(was, *status, error) : error;
   if (others_wait(was)) drive();
@@ -397,10 +398,17 @@ int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* 
   return any(true, count, requests, index, &flag, status);
 }
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
+  if (count == 1 && library_first()) [[likely]] {
+    const MPI_Request was = *requests;
+    MPI_Status own;
+    if (status == MPI_STATUS_IGNORE) status = &own;
+    const int error = real().Testany(1, requests, index, flag, status);
+    if (error == MPI_SUCCESS && !*flag && !others_wait(was) && !g_met.load(std::memory_order_relaxed))
+        [[likely]]
+      return MPI_SUCCESS;
+    return testany_again(was, requests, index, flag, status, error);
+  }
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0)
     return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
-  return look(flag, [&] {
-    return count == 1 && library_first() ? testany_quickly(requests, index, flag, status)
-                                         : any(false, count, requests, index, flag, status);
-  });
+  return look(flag, [&] { return any(false, count, requests, index, flag, status); });
 }

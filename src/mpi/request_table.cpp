@@ -15,7 +15,7 @@ Table::Slot Table::first_slots[256];
 Table g_table;
 Record* g_posted[2];
 std::atomic<int> g_live = 0;
-std::atomic<int> g_carriers = 0;
+std::atomic<int> g_unusual = 0;
 LargeReceives g_large;
 
 bool Table::grow() {

@@ -42,6 +42,7 @@ struct Record {
   bool delivered = false;  // the payload is in the buffer, and the library does not know
   bool abandoned = false;  // MPI_Request_free: nobody will ask again
   bool pinned = false;
+  bool noted = false;     // of a note (receives_small.hpp), which may have been out of date
   bool detached = false;  // its handle is another request's by now; whoever has it pinned still settles it
   Record* next = nullptr;
   // In the list of receives to look after.
@@ -132,8 +133,9 @@ inline void enlist(Record& record, Posted list) {
 }
 // Requests of the user that Wait and Test must ask us about: active receives and used carriers.
 extern std::atomic<int> g_live;
-// Of these the carriers.
-extern std::atomic<int> g_carriers;
+// Of these the carriers, what must be driven, and one if several threads may be in MPI: one load for all that
+// a failed MPI_Test must know (HPCC's RandomAccess makes one every 35 ns).
+extern std::atomic<int> g_unusual;
 // Active receives of large messages: worth a look while a send waits. And whether several of them may have
 // one buffer, which MPI forbids and OSU's osu_bw does: counted by a hash of its address, so that others are
 // suspected now and then; what was shared stays so until all of that hash are gone.
@@ -182,9 +184,7 @@ inline bool others_wait(MPI_Request request) {
 }
 // One thread, and none of the user's requests is a carrier: the library may look first, and we at what it
 // found.
-inline bool library_first() {
-  return !g_process.multiple && g_carriers.load(std::memory_order_relaxed) == 0 && !must_drive();
-}
+inline bool library_first() { return g_unusual.load(std::memory_order_relaxed) == 0; }
 // --- receives that are posted (request.cpp) ---
 // Remembers a receive that was posted, or nothing if it can't bring a descriptor. `persistent`: not active
 // yet. False: no memory.

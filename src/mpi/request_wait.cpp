@@ -111,12 +111,13 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   return error;
 }
 
-// The common case: nothing has come yet.
-inline int test_quickly(MPI_Request* request, int* flag, MPI_Status* status) {
-  const MPI_Request was = *request;
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  const int error = real().Test(request, flag, status);
+// The common case: the library may look first, and nothing has come yet.
+[[gnu::noinline]] int test_again(MPI_Request was, MPI_Request* request, int* flag, MPI_Status* status,
+                                 int error) {
+  if (error == MPI_SUCCESS && !*flag && g_met.load(std::memory_order_relaxed)) {
+    auto call = [&] { return real().Test(request, flag, status); };
+    error = look_again(flag, call);
+  }
   if (*flag || error != MPI_SUCCESS) return settle_found(was, *status, error);
   if (others_wait(was)) drive();
   return MPI_SUCCESS;
@@ -161,11 +162,16 @@ int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  if (no_requests() && !must_drive()) [[likely]]
-    return look(flag, [&] { return plain_test(request, flag, status); });
-  return look(flag, [&] {
-    return library_first() ? test_quickly(request, flag, status) : test(request, flag, status);
-  });
+  if (!library_first()) [[unlikely]]
+    return look(flag, [&] { return test(request, flag, status); });
+  const MPI_Request was = *request;
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int error = real().Test(request, flag, status);
+  if (error == MPI_SUCCESS && !*flag && !others_wait(was) && !g_met.load(std::memory_order_relaxed))
+      [[likely]]
+    return MPI_SUCCESS;
+  return test_again(was, request, flag, status, error);
 }
 
 int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
@@ -174,8 +180,8 @@ int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* stat
 }
 
 int nigh_mpi_Request_free(MPI_Request* request) {
-  promote_small(*request);
   Record* record = find_request(*request);
+  if (!record && promote_small(*request)) record = find_request(*request);
   if (!record) return real().Request_free(request);
   if (record->carrier) {
     abandon(*record);

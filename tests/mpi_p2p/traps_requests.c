@@ -172,25 +172,35 @@ void cancel_send(void) {
 // Handles that are freed while the message is under way: it arrives, and another message tells so.
 void request_free(void) {
   const int n = 90000;
-  char *out = heap((size_t)n), *in = heap((size_t)n);
+  char *out = heap((size_t)n), *in = heap((size_t)n), *small = heap(400);
   MPI_Request request;
   const int peer = rank ^ 1;
   int token = rank;
   for (int round = 0; round < 5; ++round) {
     fill(out, (size_t)n, (unsigned)(round + rank));
     memset(in, 0, (size_t)n);
+    // The handle of a small receive that has ended is the library's to give out again.
+    MPI_Irecv(in, 300, MPI_BYTE, peer, 4, MPI_COMM_WORLD, &request);
+    MPI_Send(out, 250, MPI_BYTE, peer, 4, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Irecv(in, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request);
     MPI_Request_free(&request);
     CHECK(request == MPI_REQUEST_NULL);
+    // One that brings a descriptor after its handle was freed.
+    MPI_Irecv(small, 400, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPI_Send(out, WIRE, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
     MPI_Isend(out, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request);
     MPI_Request_free(&request);
     CHECK(request == MPI_REQUEST_NULL);
     MPI_Sendrecv(&rank, 1, MPI_INT, peer, 2, &token, 1, MPI_INT, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(filled(in, (size_t)n, (unsigned)(round + peer)));
+    CHECK(filled(small, WIRE, (unsigned)(round + peer)));
     MPI_Sendrecv(&rank, 1, MPI_INT, peer, 3, &token, 1, MPI_INT, peer, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   free(out);
   free(in);
+  free(small);
 }
 
 void get_status(void) {
