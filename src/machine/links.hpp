@@ -1,0 +1,75 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the links between NUMA nodes carry when several use them at once. The bandwidth matrix of a Machine
+// tells what one pair gets alone; here that is spread over what flows share:
+//
+//     memory of node j ──► controller j ──► link j→k ──► link k→i ──► CPUs of node i
+//                                          └─ only where i and j are more than one hop apart ─┘
+//
+// Each direction of a link is a resource of its own, for data (requests are small), and so is each ordered
+// pair, whose capacity is the entry of the matrix: the readers of two links' ends may be slower than the
+// links. Capacity is given out max-min fairly, as memory controllers and crossbars roughly do: nobody gets
+// more while somebody who wants it has less. Which way a flow of two hops takes is not in any table of the
+// firmware: it is assumed to be the widest of the shortest. (Lepers, Quema, Fedorova, USENIX ATC 2015, slides
+// 3 and 5; Bertsekas and Gallager, Data Networks, 6.5.2)
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "machine/machine.hpp"
+
+namespace nigh {
+
+// Traffic from the memory of one node to the CPUs of another. Nodes are indices into Machine::nodes.
+struct Flow {
+  int cpus = 0;
+  int memory = 0;
+  double demand = std::numeric_limits<double>::infinity();  // MB/s that it takes if it can
+};
+
+class Links {
+ public:
+  // A machine whose bandwidth matrix lacks entries can't be planned for: the error says which are missing.
+  static Result<Links> of(const Machine& machine);
+
+  [[nodiscard]] int nodes() const { return nodes_; }
+  // MB/s of CPUs of node `cpus` from the memory of node `memory`, nobody else about.
+  [[nodiscard]] double alone(int cpus, int memory) const { return pair_[at(cpus, memory)]; }
+  // Whether that figure was guessed, or derived from distances: neither measured nor documented.
+  [[nodiscard]] bool assumed(int cpus, int memory) const { return assumed_[at(cpus, memory)] != 0; }
+  // By the SLIT: 0 for a node itself, 1 for the nearest others and those as near, and so on.
+  [[nodiscard]] int hops(int cpus, int memory) const {
+    return static_cast<int>(path(cpus, memory).size()) - 1;
+  }
+  // Nodes from the memory to the CPUs, both included.
+  [[nodiscard]] const std::vector<int>& path(int cpus, int memory) const { return paths_[at(cpus, memory)]; }
+
+  // MB/s of each flow, all at once.
+  [[nodiscard]] std::vector<double> share(const std::vector<Flow>& flows) const;
+  // MB/s in all when the CPUs of each node of the set read the memories of the others, all pairs at once; of
+  // a single node: its own memory.
+  [[nodiscard]] double set_bandwidth(const std::vector<int>& set) const;
+  // How busy the link of two neighbours is, 0 to 1, under flows of these rates (MB/s); 0 where there is none.
+  [[nodiscard]] double load(int to, int from, const std::vector<Flow>& flows,
+                            const std::vector<double>& rates) const;
+
+ private:
+  [[nodiscard]] std::size_t at(int cpus, int memory) const {
+    return static_cast<std::size_t>(cpus) * static_cast<std::size_t>(nodes_) +
+           static_cast<std::size_t>(memory);
+  }
+  // Of each flow: its pair, the links along its path, its controller.
+  [[nodiscard]] std::vector<std::size_t> resources(const Flow& flow) const;
+  void find_paths(const Machine& machine);
+  void find_capacities();
+
+  int nodes_ = 0;
+  std::vector<double> pair_;
+  std::vector<unsigned char> assumed_;
+  std::vector<std::vector<int>> paths_;
+  std::vector<double> capacity_;  // MB/s of pairs (nodes x nodes), links (nodes x nodes), controllers (nodes)
+};
+
+}  // namespace nigh
