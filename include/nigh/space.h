@@ -44,9 +44,8 @@ void* nigh_space_published(int rank);
 
 /* The address in `rank`'s memory that corresponds to `mine` in ours: the same distance from the start of its
  * heap, or, with --share data, the same variable of the same program or library. Heap memory corresponds only
- * if all ranks allocate alike, and then blocks below 16 KiB and those of 2 MiB and more do (others begin at a
- * random line of a page); addresses that were told (nigh_space_published) need no such luck. NULL: there is
- * none. */
+ * if all ranks allocate alike, in one thread; addresses that were told (nigh_space_published) need no such
+ * luck. NULL: there is none. */
 void* nigh_remote_address(int rank, const void* mine);
 
 /* The address at which all ranks find these bytes of ours, mostly `data` itself; NULL: they are private. */

@@ -29,7 +29,6 @@ void* nigh_je_realloc(void*, size_t);
 void nigh_je_free(void*);
 void* nigh_je_memalign(size_t, size_t);
 int nigh_je_posix_memalign(void**, size_t, size_t);
-void* nigh_je_mallocx(size_t, int);
 size_t nigh_je_malloc_usable_size(void*);
 // glibc under its own other names.
 void* __libc_malloc(size_t);
@@ -40,8 +39,13 @@ void* __libc_memalign(size_t, size_t);
 
 // oversize_threshold 0: large blocks come from the caller's arena like all others. zero_realloc as glibc.
 const char* nigh_je_malloc_conf =
-    "oversize_threshold:0,retain:true,tcache_max:262144,dirty_decay_ms:10000,muzzy_decay_ms:0,"
+    "oversize_threshold:0,retain:true,tcache_max:262144,dirty_decay_ms:10000,muzzy_"
+    "decay_ms:0,"
     "zero_realloc:free,abort_conf:false";
+// An option that 5.3.0 shows but does not read from its configuration. Off, blocks of 16 KiB and more begin
+// on a page, not at a random line of one, so that those of ranks that allocate alike correspond
+// (nigh_remote_address). Where it is missing, they do not.
+extern bool je_opt_cache_oblivious __attribute__((weak));
 }
 
 namespace nigh::space {
@@ -73,6 +77,7 @@ static void find_libc() {
 
 void heap_start() {
   find_libc();
+  if (&je_opt_cache_oblivious != nullptr) je_opt_cache_oblivious = false;
   g_hot.slot = g_slot.state.slot;
   g_hot.span = g_slot.state.span;
   g_hot.limit = kLarge;
@@ -104,16 +109,6 @@ static bool ours_for(std::uintptr_t caller) {
 // on: UCX rounds what it registers down to 16, and MPICH frees the address that it gets back.
 static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16 : bytes; }
 
-// On a page: jemalloc begins unaligned large blocks at a random line of one, and blocks of ranks that
-// allocate alike would not correspond (nigh_remote_address).
-static void* on_page(std::size_t bytes, bool zeroed) {
-  constexpr int lg_align = 12, zero = 0x40;  // MALLOCX_LG_ALIGN, MALLOCX_ZERO
-  static_assert(std::size_t{1} << lg_align == kPage);
-  void* data = nigh_je_mallocx(bytes, lg_align | (zeroed ? zero : 0));
-  if (data == nullptr) errno = ENOMEM;
-  return data;
-}
-
 static void* prepare_large(void* data, std::size_t bytes) {
   if (data != nullptr && bytes >= kLarge) huge_block(reinterpret_cast<std::uintptr_t>(data), bytes);
   return data;
@@ -121,7 +116,7 @@ static void* prepare_large(void* data, std::size_t bytes) {
 
 __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller) {
   if (!ours_for(caller)) return __libc_malloc(bytes);
-  return bytes < kLarge ? nigh_je_malloc(rounded(bytes)) : prepare_large(on_page(bytes, false), bytes);
+  return prepare_large(nigh_je_malloc(rounded(bytes)), bytes);
 }
 
 // Reused memory is zeroed by writing, not by giving it back and faulting it in again; blocks that are too
@@ -135,7 +130,7 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
     return nullptr;
   }
   t_zeroing = bytes <= std::size_t{256} << 20;
-  void* data = bytes < kLarge ? nigh_je_calloc(1, rounded(bytes)) : on_page(bytes, true);
+  void* data = nigh_je_calloc(1, rounded(bytes));
   t_zeroing = false;
   return prepare_large(data, bytes);
 }

@@ -45,12 +45,16 @@ static long option(char** argv, const char* name, long otherwise) {
   return otherwise;
 }
 
+enum { sizes_count = 9 };
+static const size_t sizes[sizes_count] = {24, 1000, 14000, 16384, 20000, 65536, 100000, 1000000, 3000000};
+
 /* What a rank shows its peers. */
 struct Board {
   _Atomic(uint64_t) written[1024];
   _Atomic(uint32_t) arrived, left;
-  char* text;  /* its own heap memory, for peers to write into */
-  char* large; /* 8 MiB of it, as all ranks have */
+  char* text;               /* its own heap memory, for peers to write into */
+  char* large;              /* 8 MiB of it, as all ranks have */
+  char* sizes[sizes_count]; /* of `sizes` bytes each, the same */
 };
 
 /* All reachable ranks meet at rank `home`'s board. */
@@ -94,6 +98,9 @@ static void exchange(struct Board* mine, int reached, int share) {
     if ((rank == g_rank) != (theirs == mine)) fail("a wrong address was published");
     if (nigh_remote_address(rank, mine->large) != theirs->large)
       fail("blocks of ranks that allocate alike do not correspond");
+    for (int i = 0; i < sizes_count; ++i)
+      if (nigh_remote_address(rank, mine->sizes[i]) != theirs->sizes[i])
+        fail("small or middling blocks of ranks that allocate alike do not correspond");
     atomic_store(&theirs->written[g_rank], 1000003u * (uint64_t)g_rank + (uint64_t)rank);
     memset(theirs->text + 64 * g_rank, 'A' + g_rank % 26, 64); /* a plain pointer of another process */
   }
@@ -143,6 +150,7 @@ int main(int argc, char** argv) {
     fail("malloc is not in the space");
   memset(mine->text, 0, 64 * 1024);
   mine->large = malloc((size_t)8 << 20);
+  for (int i = 0; i < sizes_count; ++i) mine->sizes[i] = malloc(sizes[i]);
 
   nigh_space_publish(mine);
   double begun = now_ms();
