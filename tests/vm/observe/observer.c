@@ -28,13 +28,15 @@ static void open_team(const int* above, int level) {
       ++short_teams;
     }
     seen_note(path, level + 1);
+    if (level == 1 && path[1] == 0) seen_next();
 #pragma omp barrier
+    if (level == 0) seen_await(path[0], sizes[0]);
     if (level + 1 < levels) open_team(path, level + 1);
   }
 }
 
-// A flat team as large as all the others together takes the pool's threads apart, so that the next nested
-// teams get them in another order.
+// A flat team as large as all the others together takes the pool's threads apart; the next inner teams open
+// one after the other, each time another one first, and so get other threads.
 static void shuffle(void) {
   int all = 1;
   for (int level = 0; level < levels; ++level) all *= sizes[level];
@@ -53,6 +55,7 @@ int main(int argc, char** argv) {
   }
   const int nobody[most_levels] = {0};
   for (int i = 0; i < repeats; ++i) {
+    seen_turns(levels > 1 && i % 8 == 0 ? i / 8 : -1);
     open_team(nobody, 0);
     if (i % 8 == 7) shuffle();
   }

@@ -19,6 +19,16 @@ module observing
       end subroutine
       subroutine seen_print() bind(c)
       end subroutine
+      subroutine seen_turns(first) bind(c)
+         import :: c_int
+         integer(c_int), value :: first
+      end subroutine
+      subroutine seen_await(thread, n) bind(c)
+         import :: c_int
+         integer(c_int), value :: thread, n
+      end subroutine
+      subroutine seen_next() bind(c)
+      end subroutine
       function seen_sizes(text, sizes, most) bind(c) result(levels)
          import :: c_int, c_char
          character(kind=c_char), intent(in) :: text(*)
@@ -42,7 +52,9 @@ contains
          short_teams = short_teams + 1
       end if
       call seen_note(path, int(level, c_int))
+      if (level == 2 .and. path(2) == 0) call seen_next()
       !$omp barrier
+      if (level == 1) call seen_await(path(1), sizes(1))
       if (level < levels) call open_team(path, level + 1)
       !$omp end parallel
    end subroutine
@@ -69,6 +81,11 @@ program observer
    levels = seen_sizes(trim(word)//c_null_char, sizes, int(most_levels, c_int))
    if (levels == 0) error stop 'usage: observer_fortran SIZES [REPEATS], SIZES like 4,2'
    do i = 1, repeats
+      if (levels > 1 .and. mod(i, 8) == 1) then
+         call seen_turns(int(i / 8, c_int))
+      else
+         call seen_turns(-1_c_int)
+      end if
       call open_team(nobody, 1)
       if (mod(i, 8) == 0) call shuffle()
    end do

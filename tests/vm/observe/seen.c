@@ -95,6 +95,22 @@ void seen_print(void) {
   fflush(stdout);
 }
 
+static int first_thread = -1;
+static int turns_taken;
+
+void seen_turns(int first) {
+  first_thread = first;
+  __atomic_store_n(&turns_taken, 0, __ATOMIC_RELEASE);
+}
+
+void seen_await(int thread, int n) {
+  if (first_thread < 0) return;
+  const int mine = (thread + n - first_thread % n) % n;
+  while (__atomic_load_n(&turns_taken, __ATOMIC_ACQUIRE) != mine) sched_yield();
+}
+
+void seen_next(void) { __atomic_add_fetch(&turns_taken, 1, __ATOMIC_ACQ_REL); }
+
 int seen_sizes(const char* text, int* sizes, int most) {
   int levels = 0;
   while (levels < most) {

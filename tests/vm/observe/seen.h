@@ -8,6 +8,13 @@
 //     path 2.3 mask 0-15 times 7 ...              (a second line: the mask was not always the same)
 #pragma once
 
+// Taking turns, so that a pool's threads are handed out in an order that the program chose and no race can
+// undo: the n threads of a team each wait for their turn, and the thread whose turn it is calls seen_next
+// once it has got what it came for. seen_turns says who comes first; -1: nobody waits.
+void seen_turns(int first);
+void seen_await(int thread, int n);
+void seen_next(void);
+
 // path: the thread's number at each level, outermost first.
 void seen_note(const int* path, int levels);
 void seen_print(void);
