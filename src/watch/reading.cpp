@@ -1,0 +1,17 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/reading.hpp"
+
+namespace nigh::watch {
+
+const char* level_name(Level level) {
+  switch (level) {
+    case Level::pmu: return "pmu";
+    case Level::faults: return "faults";
+    case Level::proc: return "proc";
+    case Level::none: return "none";
+  }
+  return "none";
+}
+
+}  // namespace nigh::watch

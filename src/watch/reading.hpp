@@ -1,0 +1,54 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a meter saw in one interval: who accessed which node's memory, and which places of it are shared. A
+// meter samples, so counts are of samples; `rate` says what they stand for where the meter can know it. All
+// that decides (plan) or shows (service) works from this value and never asks which meter it was, but for
+// its level and confidence, which stand beside everything derived from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nigh::watch {
+
+// The ladder, best first.
+enum class Level : std::uint8_t {
+  pmu,     // addresses of memory accesses, sampled by the processor (AMD IBS, Intel PEBS, Arm SPE)
+  faults,  // addresses of page faults that the kernel (or we) provoke to see who touches what
+  proc,    // the kernel's own counts by thread and node
+  none,    // nothing is measured: advice from the machine alone
+};
+const char* level_name(Level level);
+
+// A thread's accesses by the node of the memory. Nodes are OS numbers.
+struct ThreadTraffic {
+  int pid = 0;
+  int tid = 0;
+  int cpu = -1;                 // where it was last seen
+  std::vector<double> by_node;  // samples, index = OS number of the memory's node
+};
+
+// A piece of a process's memory (2 MiB, by its address) and who touched it: what clusters are found from.
+struct RegionTouches {
+  int pid = 0;
+  std::uint64_t region = 0;                       // address >> 21
+  int node = -1;                                  // where it was, -1: not known
+  std::vector<std::pair<int, double>> by_thread;  // (tid, samples)
+};
+
+struct Reading {
+  Level level = Level::none;
+  double seconds = 0;     // of the interval
+  double confidence = 0;  // 0 to 1: how far the counts can be believed, from their number and what was lost
+  std::uint64_t samples = 0;
+  std::uint64_t lost = 0;
+  double rate = 0;  // DRAM accesses per microsecond of all threads, 0: this meter can't know
+  std::vector<ThreadTraffic> threads;
+  std::vector<RegionTouches> regions;
+  std::string note;  // one sentence about what the figures are not, empty: nothing to say
+};
+
+}  // namespace nigh::watch
