@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace nigh {
 
@@ -77,37 +79,32 @@ void Links::find_paths(const Machine& machine) {
       }
 }
 
-std::vector<std::size_t> Links::resources(const Flow& flow) const {
-  const std::vector<int>& way = path(flow.cpus, flow.memory);
-  std::vector<std::size_t> used = {at(flow.cpus, flow.memory)};
-  for (std::size_t i = 1; i < way.size(); ++i) used.push_back(pair_.size() + at(way[i], way[i - 1]));
-  used.push_back(2 * pair_.size() + static_cast<std::size_t>(flow.memory));
-  return used;
-}
-
 // A link carries what the best pair gets over it alone, a controller what its best reader does.
 void Links::find_capacities() {
   capacity_ = pair_;
   capacity_.insert(capacity_.end(), pair_.size(), 0.0);
   capacity_.insert(capacity_.end(), static_cast<std::size_t>(nodes_), 0.0);
   for (int i = 0; i < nodes_; ++i)
-    for (int j = 0; j < nodes_; ++j)
-      for (const std::size_t r : resources({.cpus = i, .memory = j}))
-        capacity_[r] = std::max(capacity_[r], alone(i, j));
+    for (int j = 0; j < nodes_; ++j) {
+      const std::vector<int>& way = path(i, j);
+      std::vector<std::size_t> used = {at(i, j)};
+      for (std::size_t k = 1; k < way.size(); ++k) used.push_back(pair_.size() + at(way[k], way[k - 1]));
+      used.push_back(2 * pair_.size() + static_cast<std::size_t>(j));
+      for (const std::size_t r : used) capacity_[r] = std::max(capacity_[r], alone(i, j));
+      resources_.push_back(std::move(used));
+    }
 }
 
 // Progressive filling: all rise together; whoever meets his demand or a full resource stays where he is.
 std::vector<double> Links::share(const std::vector<Flow>& flows) const {
   std::vector<double> rate(flows.size(), 0.0);
   std::vector<double> left = capacity_;
-  std::vector<std::vector<std::size_t>> uses;
-  for (const Flow& flow : flows) uses.push_back(resources(flow));
   std::vector<bool> rising(flows.size(), true);
   for (std::size_t i = 0; i < flows.size(); ++i) rising[i] = flows[i].demand > 0;
   for (;;) {
     std::vector<int> users(left.size(), 0);
     for (std::size_t i = 0; i < flows.size(); ++i)
-      for (const std::size_t r : uses[i]) users[r] += rising[i] ? 1 : 0;
+      for (const std::size_t r : resources(flows[i])) users[r] += rising[i] ? 1 : 0;
     double step = std::numeric_limits<double>::infinity();
     for (std::size_t r = 0; r < left.size(); ++r)
       if (users[r] > 0) step = std::min(step, left[r] / users[r]);
@@ -120,13 +117,31 @@ std::vector<double> Links::share(const std::vector<Flow>& flows) const {
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (!rising[i]) continue;
       rate[i] += step;
-      if (rate[i] < flows[i].demand * (1 - 1e-12) && std::none_of(uses[i].begin(), uses[i].end(), full))
-        continue;
+      const std::vector<std::size_t>& uses = resources(flows[i]);
+      if (rate[i] < flows[i].demand * (1 - 1e-12) && std::none_of(uses.begin(), uses.end(), full)) continue;
       rising[i] = false;
       stopped = true;
     }
     NIGH_CHECK(stopped);
   }
+}
+
+double Links::sustained(const std::vector<Flow>& flows) const {
+  // Few flows meet few places: a list of what was met is shorter than all capacities.
+  std::vector<std::pair<std::size_t, double>> asked;
+  double sum = 0;
+  for (const Flow& flow : flows) {
+    sum += flow.demand;
+    for (const std::size_t r : resources(flow)) {
+      auto met = std::find_if(asked.begin(), asked.end(), [r](const auto& a) { return a.first == r; });
+      if (met == asked.end()) met = asked.insert(met, {r, 0.0});
+      met->second += flow.demand;
+    }
+  }
+  double pace = std::numeric_limits<double>::infinity();
+  for (const auto& [r, demand] : asked)
+    if (demand > 0) pace = std::min(pace, capacity_[r] / demand);
+  return sum > 0 ? pace * sum : 0;
 }
 
 double Links::set_bandwidth(const std::vector<int>& set) const {
@@ -148,6 +163,37 @@ double Links::load(int to, int from, const std::vector<Flow>& flows, const std::
   }
   const double capacity = capacity_[pair_.size() + at(to, from)];
   return capacity > 0 ? used / capacity : 0;
+}
+
+Company::Company(const Links& links, const std::vector<Flow>& flows) {
+  std::map<std::size_t, std::vector<std::size_t>> users;
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    for (const std::size_t r : links.resources(flows[i])) users[r].push_back(i);
+  highest_.assign(flows.size(), std::numeric_limits<double>::infinity());
+  for (auto& [r, who] : users) {
+    for (const std::size_t i : who) highest_[i] = std::min(highest_[i], links.capacity_[r]);
+    if (who.size() > 1) shared_.push_back({links.capacity_[r], std::move(who)});
+  }
+}
+
+void Company::rates(const std::vector<double>& loads, std::vector<double>& rates) const {
+  rates = highest_;
+  std::vector<std::size_t> order;
+  for (const Place& place : shared_) {
+    order = place.users;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return loads[a] < loads[b]; });
+    for (const std::size_t me : order) {
+      double left = place.capacity;
+      std::size_t others = order.size() - 1;
+      for (const std::size_t i : order) {
+        if (i == me) continue;
+        if (loads[i] * static_cast<double>(others + 1) >= left) break;  // wants its full share, as I do
+        left -= loads[i];
+        --others;
+      }
+      rates[me] = std::min(rates[me], left / static_cast<double>(others + 1));
+    }
+  }
 }
 
 }  // namespace nigh

@@ -48,6 +48,9 @@ class Links {
 
   // MB/s of each flow, all at once.
   [[nodiscard]] std::vector<double> share(const std::vector<Flow>& flows) const;
+  // MB/s in all at the most, if what flows get has to be in the proportions of their demands: all are slowed
+  // by the narrowest place that one of them meets (maximum concurrent flow).
+  [[nodiscard]] double sustained(const std::vector<Flow>& flows) const;
   // MB/s in all when the CPUs of each node of the set read the memories of the others, all pairs at once; of
   // a single node: its own memory.
   [[nodiscard]] double set_bandwidth(const std::vector<int>& set) const;
@@ -56,12 +59,15 @@ class Links {
                             const std::vector<double>& rates) const;
 
  private:
+  friend class Company;
   [[nodiscard]] std::size_t at(int cpus, int memory) const {
     return static_cast<std::size_t>(cpus) * static_cast<std::size_t>(nodes_) +
            static_cast<std::size_t>(memory);
   }
-  // Of each flow: its pair, the links along its path, its controller.
-  [[nodiscard]] std::vector<std::size_t> resources(const Flow& flow) const;
+  // What a flow uses: its pair, the links along its path, its controller.
+  [[nodiscard]] const std::vector<std::size_t>& resources(const Flow& flow) const {
+    return resources_[at(flow.cpus, flow.memory)];
+  }
   void find_paths(const Machine& machine);
   void find_capacities();
 
@@ -69,7 +75,27 @@ class Links {
   std::vector<double> pair_;
   std::vector<unsigned char> assumed_;
   std::vector<std::vector<int>> paths_;
+  std::vector<std::vector<std::size_t>> resources_;  // of each pair, as indices into capacity_
   std::vector<double> capacity_;  // MB/s of pairs (nodes x nodes), links (nodes x nodes), controllers (nodes)
+};
+
+// The same flows asked again and again, as by a fixed point: what each gets while it moves as fast as it can
+// and the others keep up their mean loads. At each place that it uses, those who want less than its share get
+// what they want and leave the rest to it. (share() with one demand after the other set to infinity gives
+// more only where two flows meet at several places.)
+class Company {
+ public:
+  Company(const Links& links, const std::vector<Flow>& flows);
+  // loads and rates: MB/s of each flow.
+  void rates(const std::vector<double>& loads, std::vector<double>& rates) const;
+
+ private:
+  struct Place {
+    double capacity = 0;
+    std::vector<std::size_t> users;
+  };
+  std::vector<Place> shared_;    // used by two flows or more
+  std::vector<double> highest_;  // what each flow gets where it is alone
 };
 
 }  // namespace nigh

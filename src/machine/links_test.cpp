@@ -184,5 +184,59 @@ TEST(Links, TheOrderOfFlowsDoesNotMatter) {
   }
 }
 
+// All flows at the pace of the slowest: what share() gives when all want just that much, and not a bit more.
+TEST(Links, SustainedIsTheLargestPaceThatAllCanHold) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const int nodes = in(random, 1, 8);
+    auto links = Links::of(random_machine(random, nodes));
+    ASSERT_TRUE(links);
+    std::vector<Flow> flows;
+    double sum = 0;
+    for (int i = in(random, 1, 12); i > 0; --i) {
+      flows.push_back({in(random, 0, nodes - 1), in(random, 0, nodes - 1), 1.0 * in(random, 1, 5)});
+      sum += flows.back().demand;
+    }
+    const double pace = links->sustained(flows) / sum;
+    auto met = flows, more = flows;
+    for (Flow& flow : met) flow.demand *= pace;
+    for (Flow& flow : more) flow.demand *= pace * 1.01;
+    const auto rates = links->share(met), rates_of_more = links->share(more);
+    double missing = 0;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      EXPECT_NEAR(rates[i], met[i].demand, 1e-6 * met[i].demand) << seed;
+      missing += more[i].demand - rates_of_more[i];
+    }
+    EXPECT_GT(missing, 0) << seed;
+  }
+}
+
+// Against share(), asked once for each flow: never more, and the same wherever two flows meet at most once.
+TEST(Links, CompanyIsWhatSharesGive) {
+  double worst = 1;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const int nodes = in(random, 1, 8);
+    auto links = Links::of(random_machine(random, nodes));
+    ASSERT_TRUE(links);
+    std::vector<Flow> flows;
+    for (int i = in(random, 1, 10); i > 0; --i)
+      flows.push_back({in(random, 0, nodes - 1), in(random, 0, nodes - 1)});
+    const auto possible = links->share(flows);
+    std::vector<double> loads, rates;
+    for (const double rate : possible) loads.push_back(rate * in(random, 0, 10) / 10);
+    Company(*links, flows).rates(loads, rates);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      auto asked = flows;
+      for (std::size_t k = 0; k < flows.size(); ++k)
+        if (k != i) asked[k].demand = loads[k];
+      const double exact = links->share(asked)[i];
+      EXPECT_LE(rates[i], exact * (1 + 1e-9)) << seed;
+      worst = std::min(worst, rates[i] / exact);
+    }
+  }
+  EXPECT_GT(worst, 0.7);  // flows that meet at several places are rare, and what is lost there is little
+}
+
 }  // namespace
 }  // namespace nigh

@@ -80,17 +80,6 @@ State set_up(const std::vector<Program>& programs, const std::vector<Placement>&
   return state;
 }
 
-// What each flow gets while it moves, all others at their mean load.
-void find_rates(const Links& links, State& state) {
-  std::vector<Flow> flows = state.flows;
-  for (std::size_t i = 0; i < flows.size(); ++i) flows[i].demand = state.load[i];
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    const double mine = std::exchange(flows[i].demand, std::numeric_limits<double>::infinity());
-    state.rate[i] = links.share(flows)[i];
-    flows[i].demand = mine;
-  }
-}
-
 // Seconds that the threads of a group need for a unit: accesses to several nodes follow each other.
 double unit_time(const State& state, const Group& group, const Program& program) {
   double time = program.compute;
@@ -180,8 +169,9 @@ Result<std::vector<Forecast>> simulate(const Links& links, const std::vector<Pro
     if (auto fits = check(links, programs[p], placements[p]); !fits)
       return tl::unexpected<Error>(fits.error());
   State state = set_up(programs, placements);
+  const Company company(links, state.flows);
   for (int round = 0; round < options.most_rounds; ++round) {
-    find_rates(links, state);
+    company.rates(state.load, state.rate);
     if (adjust(state, programs) < options.tolerance) break;
   }
   std::vector<Forecast> out;
