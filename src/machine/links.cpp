@@ -126,21 +126,19 @@ std::vector<double> Links::share(const std::vector<Flow>& flows) const {
   }
 }
 
-double Links::sustained(const std::vector<Flow>& flows) const {
-  // Few flows meet few places: a list of what was met is shorter than all capacities.
-  std::vector<std::pair<std::size_t, double>> asked;
+double Links::sustained(const std::vector<Flow>& flows, std::vector<double>& scratch) const {
+  scratch.resize(capacity_.size(), 0.0);  // the load of each place; all 0 again at the end
   double sum = 0;
   for (const Flow& flow : flows) {
     sum += flow.demand;
-    for (const std::size_t r : resources(flow)) {
-      auto met = std::find_if(asked.begin(), asked.end(), [r](const auto& a) { return a.first == r; });
-      if (met == asked.end()) met = asked.insert(met, {r, 0.0});
-      met->second += flow.demand;
-    }
+    for (const std::size_t r : resources(flow)) scratch[r] += flow.demand;
   }
   double pace = std::numeric_limits<double>::infinity();
-  for (const auto& [r, demand] : asked)
-    if (demand > 0) pace = std::min(pace, capacity_[r] / demand);
+  for (const Flow& flow : flows)
+    for (const std::size_t r : resources(flow)) {
+      if (scratch[r] > 0) pace = std::min(pace, capacity_[r] / scratch[r]);
+      scratch[r] = 0;
+    }
   return sum > 0 ? pace * sum : 0;
 }
 

@@ -49,8 +49,13 @@ class Links {
   // MB/s of each flow, all at once.
   [[nodiscard]] std::vector<double> share(const std::vector<Flow>& flows) const;
   // MB/s in all at the most, if what flows get has to be in the proportions of their demands: all are slowed
-  // by the narrowest place that one of them meets (maximum concurrent flow).
-  [[nodiscard]] double sustained(const std::vector<Flow>& flows) const;
+  // by the narrowest place that one of them meets (maximum concurrent flow). `scratch` saves who asks often
+  // an allocation: any vector, used for nothing else.
+  [[nodiscard]] double sustained(const std::vector<Flow>& flows, std::vector<double>& scratch) const;
+  [[nodiscard]] double sustained(const std::vector<Flow>& flows) const {
+    std::vector<double> scratch;
+    return sustained(flows, scratch);
+  }
   // MB/s in all when the CPUs of each node of the set read the memories of the others, all pairs at once; of
   // a single node: its own memory.
   [[nodiscard]] double set_bandwidth(const std::vector<int>& set) const;
