@@ -13,6 +13,7 @@
 #include "cli/bench_catalog.hpp"
 #include "cli/bench_fingerprint.hpp"
 #include "cli/bench_here.hpp"
+#include "cli/bench_model.hpp"
 #include "cli/bench_runner.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
@@ -34,6 +35,7 @@ struct Options {
 
 void list_benches() {
   for (const BenchKind& kind : bench_kinds()) fmt::print("{:<16} {}\n", kind.name, kind.title);
+  for (const ModelBench& bench : model_benches()) fmt::print("{:<16} {}\n", bench.name, bench.title);
 }
 
 Result<std::vector<std::string>> wanted_runtimes(const Options& options, const BenchKind& kind) {
@@ -100,6 +102,8 @@ int show(const Options& options, const BenchFile& file) {
   std::string text = to_json(file).dump(1) + "\n";
   if (options.json)
     std::fputs(text.c_str(), stdout);
+  else if (is_model_bench(options.name))
+    fmt::print("{}", model_table(file));
   else
     fmt::print("{}\n{}", fingerprint_line(file.machine), bench_table(file, isatty(STDOUT_FILENO) != 0));
   if (!options.save.empty())
@@ -157,8 +161,14 @@ Result<BenchFile> run_all(const Options& options, const std::vector<BenchKind>& 
   return std::move(all.front().file);
 }
 
+int compute(const Options& options) {
+  auto file = run_model_bench(options.name, options.quick);
+  return file ? show(options, *file) : report_failure("bench", file.error().message);
+}
+
 int bench(const Options& options) {
   if (options.name.empty()) return list_benches(), 0;
+  if (is_model_bench(options.name)) return compute(options);
   auto kinds = find_benches(options.name);
   std::string trouble;
   auto file = kinds ? run_all(options, *kinds, trouble) : tl::unexpected(kinds.error());
@@ -191,7 +201,7 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives); none: list them");
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), slide5, placement; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option("--teams", options->teams,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/bench_catalog.hpp"
 
+#include "cli/bench_model.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,6 +41,7 @@ Result<BenchKind> find_bench(const std::string& name) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
   }
+  for (const ModelBench& bench : model_benches()) names.push_back(bench.name);
   return fail(Errc::invalid,
               fmt::format("there is no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/bench_catalog.hpp"
+#include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/report_style.hpp"
 #include "machine/draw.hpp"
@@ -66,6 +67,7 @@ struct Totals {
 Totals totals_of(const std::vector<BenchFile>& files) {
   Totals out;
   for (const BenchFile& file : files) {
+    if (says(file.machine, "computed")) continue;
     std::map<std::string, int> runs;
     for (const BenchRecord& r : file.records) {
       ++out.records;
@@ -110,6 +112,7 @@ std::string head(const ReportParts& parts) {
 
 std::string navigation(const ReportParts& parts) {
   std::string out = "<nav><a href=\"#machine\">Machine</a><a href=\"#plans\">Plans</a>";
+  if (!model_section(parts.benches).empty()) out += "<a href=\"#placement\">Asymmetric links</a>";
   if (!parts.benches.empty()) out += "<a href=\"#benchmarks\">Benchmarks</a>";
   if (parts.peers) out += "<a href=\"#peers\">Other ways to bind</a>";
   if (!parts.account.empty()) out += "<a href=\"#account\">A run's account</a>";
@@ -178,7 +181,11 @@ std::string plan_section(const ReportParts& parts) {
 std::string report_page(const ReportParts& parts) {
   std::string out =
       head(parts) + navigation(parts) + facts(parts) + machine_section(parts) + plan_section(parts);
-  if (!parts.benches.empty()) out += bench_section(parts.benches);
+  out += model_section(parts.benches);
+  std::vector<BenchFile> timed;
+  for (const BenchFile& file : parts.benches)
+    if (!says(file.machine, "computed")) timed.push_back(file);
+  if (!timed.empty()) out += bench_section(timed);
   if (parts.peers) out += peers_section(*parts.peers);
   if (!parts.account.empty())
     out +=
@@ -204,6 +211,11 @@ std::string report_summary(const ReportParts& parts) {
                            ratios.size(), all.low, all.high);
       }
   std::size_t absent = 0;
+  for (const BenchFile& file : parts.benches)
+    for (const BenchRecord& r : file.records)
+      if (r.bench == "placement" && r.subject == "improved")
+        out += fmt::format("{:<44} predicted speed above the average placement: {:+.0f} %\n", r.case_name,
+                           r.value.median);
   for (const BenchFile& file : parts.benches) absent += file.absent.size();
   if (absent > 0)
     out += fmt::format("{} subject{} could not be measured; the page says why\n", absent,

@@ -75,6 +75,11 @@ details{margin:1rem 0}
 summary{cursor:pointer;color:var(--nigh);font-size:.9rem;margin-bottom:.7rem}
 .peers{overflow-x:auto}.peers table{font-size:.82rem}
 .peers td,.peers th{padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--line);white-space:normal;vertical-align:top}
+.policies{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(21rem,100%),1fr));gap:.4rem 2rem}
+.policies figure{margin:.6rem 0}.policies h4{margin:0 0 .3rem}
+.policies svg{width:100%}.policies text{font:10.5px ui-sans-serif,system-ui,sans-serif;fill:var(--soft)}
+.policies rect{fill:var(--other);opacity:.55}.policies rect.seed{fill:var(--good);opacity:.9}.policies rect.ours{fill:var(--nigh);opacity:1}
+.policies .base{stroke:var(--ink);opacity:.5}.policies .range{stroke:var(--ink);stroke-width:1.2;opacity:.55}
 footer{margin-top:4rem;padding-top:1.2rem;border-top:1px solid var(--line);font-size:.84rem;color:var(--soft)}
 @media (max-width:40rem){main{padding:2rem 1rem}h1{font-size:2.1rem}.card table{min-width:33rem}}
 @media print{:root{--paper:#fff;--card:#fff}body{font-size:10pt}main{max-width:none;padding:0}nav{display:none}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/report_page.hpp"
 #include "machine/load.hpp"
@@ -140,6 +141,55 @@ TEST(Report, ReadsATableOfPeers) {
   EXPECT_NE(peers_section(*peers).find("0 of 1"), std::string::npos);
   EXPECT_FALSE(peers_from_json("{}", "x"));
   EXPECT_FALSE(peers_from_json(R"({"format": "nigh-peers", "runs": [{}]})", "x"));
+}
+
+const BenchRecord& found(const BenchFile& file, const std::string& name, const std::string& subject) {
+  for (const BenchRecord& r : file.records)
+    if (r.case_name == name && r.subject == subject) return r;
+  ADD_FAILURE() << "no record of " << name << " by " << subject;
+  return file.records.front();
+}
+
+TEST(ModelBench, Slide5IsPredictedWithinTenPerCent) {
+  auto file = run_model_bench("slide5", false);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->records.size(), 8U * 3 * 2);
+  for (const BenchRecord& r : file->records) EXPECT_TRUE(r.verified) << r.case_name;
+  EXPECT_EQ(found(*file, "0-3 master 3 time", "published").value.median, 185);
+  // Two fast hops before one slow one.
+  EXPECT_LT(found(*file, "0-3 master 3 time", "nigh").value.median,
+            found(*file, "0-4 master 4 time", "nigh").value.median);
+  const std::string table = model_table(*file);
+  EXPECT_NE(table.find("nothing was run"), std::string::npos);
+  EXPECT_NE(table.find("/ 2999"), std::string::npos) << table;
+  auto again = bench_file_from_json(to_json(*file).dump(), "test");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(model_table(*again), table);
+}
+
+TEST(ModelBench, PoliciesKeepTheirOrder) {
+  auto file = run_model_bench("placement", true);
+  ASSERT_TRUE(file);
+  std::size_t mixes = 0;
+  for (const BenchRecord& r : file->records) {
+    EXPECT_TRUE(r.verified) << r.case_name << " by " << r.subject;
+    if (r.subject != "paper") continue;
+    ++mixes;
+    const double best = found(*file, r.case_name, "best").value.median;
+    EXPECT_GE(100 + r.value.median, 0.945 * (100 + best)) << r.case_name;
+    EXPECT_GE(found(*file, r.case_name, "improved").value.median, r.value.median - 0.1) << r.case_name;
+    EXPECT_LE(found(*file, r.case_name, "worst").value.median, 0) << r.case_name;
+    EXPECT_LE(found(*file, r.case_name, "hops").value.low, best + 1e-9) << r.case_name;
+  }
+  EXPECT_EQ(mixes, 10U);
+  EXPECT_LT(found(*file, "streamcluster-3", "hops").value.high,
+            found(*file, "streamcluster-3", "paper").value.low);
+  EXPECT_LT(found(*file, "ep-3", "best").value.median, 1);
+  ReportParts all = parts();
+  all.benches = {*file};
+  const std::string page = report_page(all);
+  EXPECT_EQ(count(page, "aria-label=\"streamcluster-3\""), 1U);
+  EXPECT_NE(page.find("nothing in this section was timed"), std::string::npos);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct Application {
   double accesses_per_us = 0;  // of all threads; 0: not known
   double running = 0;          // s so far
   double remaining = 0;        // s to go, 0: not known
+  bool movable = true;         // false: it stays where it is, and nobody else is sent to its nodes
 
   // All of its memory on one node, as programs have it that initialise in one thread.
   static Application with_master(Program program, std::vector<double> threads, int master,

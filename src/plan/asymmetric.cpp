@@ -163,10 +163,12 @@ Field field_of(const Links& links, const std::vector<Application>& applications,
   OptionLimits limits;
   for (const Application& application : applications)
     for (std::size_t i = 0; i < application.threads.size(); ++i)
-      if (!considered(application, options) && application.threads[i] > 0)
-        limits.allowed &= ~(std::uint64_t{1} << i);
+      if (!application.movable && application.threads[i] > 0) limits.allowed &= ~(std::uint64_t{1} << i);
   for (Cluster& cluster : find_clusters(applications, options.clusters)) {
-    if (!considered(applications[cluster.application], options)) continue;
+    const Application& application = applications[cluster.application];
+    if (!application.movable) continue;
+    // Not a reason to move anything, but no obstacle either: it makes room if that is cheap.
+    if (!considered(application, options)) cluster.weight = 0;
     field.options.push_back(find_options(links, cluster, limits));
     field.clusters.push_back(std::move(cluster));
   }
@@ -213,7 +215,8 @@ Replaced paper_choice(const Links& links, const std::vector<Application>& applic
                       const PolicyOptions& options, const Field& field, Decision& decision) {
   Replaced here = unmoved(applications);
   decision.value_now = decision.value = decision.value_best = value_of(links, field, here);
-  if (field.clusters.empty()) {
+  if (std::none_of(field.clusters.begin(), field.clusters.end(),
+                   [](const Cluster& cluster) { return cluster.weight > 0; })) {
     decision.reason = "no application asks for much and is placed badly: nothing to move";
     return here;
   }
@@ -263,12 +266,11 @@ Result<Decision> decide(Policy policy, const Links& links, const std::vector<App
   decision.apply = true;
   if (policy == Policy::memory_only)
     return finish(links, applications, memory_to_threads(applications), decision);
+  if (policy == Policy::improved)
+    return finish(links, applications, improved_choice(links, applications, options, decision), decision);
   const Field field = field_of(links, applications, options);
   if (policy == Policy::hops)
     return finish(links, applications, fewest_hops(links, applications, field, options.assign, decision),
-                  decision);
-  if (policy == Policy::improved)
-    return finish(links, applications, improved_choice(links, applications, options, field, decision),
                   decision);
   Replaced choice = paper_choice(links, applications, options, field, decision);
   decision.apply = affordable(applications, choice, options, decision.reason);

@@ -38,7 +38,8 @@ struct PolicyOptions {
   AssignLimits assign;
   double seconds_per_gb = 0.3;  // of moving pages; `improved` is given what was measured
   double most_of_run = 0.05;    // paper: part of the time an application has run that moving may take
-  // An application is considered when it asks for that much and is not placed well; 0 accesses: not known.
+  // paper: an application is considered when it asks for that much and is not placed well; 0 accesses: not
+  // known.
   double least_accesses_per_us = 50, most_locality = 0.8, least_imbalance = 0.35;
   bool consider_all = false;
   std::vector<double> slots;      // improved: threads that a node has room for; empty: one application a node

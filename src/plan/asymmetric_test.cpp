@@ -62,6 +62,7 @@ TEST(Paper, TakesTwoFastHopsBeforeOneSlowOne) {
     std::vector<double> threads(8, 0);
     threads[static_cast<std::size_t>(node)] = 8;
     applications.push_back(Application::with_master({.name = "ep", .compute = 1}, threads, node));
+    applications.back().movable = false;
   }
   PolicyOptions options;
   const Decision paper = decided(Policy::paper, links, applications, options);
@@ -70,6 +71,26 @@ TEST(Paper, TakesTwoFastHopsBeforeOneSlowOne) {
   const Decision hops = decided(Policy::hops, links, applications, options);
   EXPECT_EQ(hops.after[0].threads, (std::vector<double>{8, 0, 0, 0, 8, 0, 0, 0}));
   EXPECT_LT(paper.then[0].seconds, 0.85 * hops.then[0].seconds);
+}
+
+// Who asks for little is no obstacle: it makes room, and what is cheap to move goes first.
+TEST(Paper, SendsLightOnesAway) {
+  const Links links = test::links_of("opteron-6272");
+  std::vector<double> threads(8, 0);
+  threads[1] = 8;
+  std::vector<Application> applications = {
+      streamcluster({0, 5}, 0), Application::with_master({.name = "ep", .compute = 1}, threads, 1)};
+  applications[0].megabytes = 1000;
+  applications[1].megabytes = 1;
+  applications[1].running = 100;
+  const Decision d = decided(Policy::paper, links, applications);
+  EXPECT_TRUE(d.apply) << d.reason;
+  EXPECT_EQ(d.after[0].threads, (std::vector<double>{8, 8, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(d.after[1].threads[1], 0);
+  applications[1].megabytes = 1e6;  // now it is cheaper to take the gigabyte elsewhere
+  const Decision other = decided(Policy::paper, links, applications);
+  EXPECT_EQ(other.after[1].threads[1], 8);
+  EXPECT_NEAR(other.then[0].seconds, d.then[0].seconds, 1);
 }
 
 TEST(Paper, StaysWhereItHasNinetyPercent) {

@@ -26,7 +26,6 @@ class Improver {
  public:
   Improver(const Links& links, const std::vector<Application>& applications, const PolicyOptions& options)
       : links_(links), applications_(applications), options_(options), best_(unmoved(applications)) {
-    for (const Application& application : applications) movable_.push_back(considered(application, options));
     for (const Forecast& forecast : forecasts(links, applications, tolerance))
       now_.push_back(forecast.seconds);
   }
@@ -52,7 +51,7 @@ class Improver {
     for (const bool spread : {false, true}) {
       Replaced other = state;
       for (std::size_t a = 0; a < other.after.size(); ++a)
-        if (movable_[a]) lay_out(other.after[a], spread);
+        if (applications_[a].movable) lay_out(other.after[a], spread);
       look(other);
     }
   }
@@ -62,7 +61,7 @@ class Improver {
     for (bool better = true; better && !spent();) {
       better = false;
       for (std::size_t a = 0; a < applications_.size(); ++a) {
-        if (!movable_[a]) continue;
+        if (!applications_[a].movable) continue;
         better = move_groups(a) || better;
         better = shift_memory(a) || better;
       }
@@ -121,7 +120,7 @@ class Improver {
     std::iota(step.begin(), step.end(), 0);
     std::swap(step[index(x)], step[index(y)]);
     for (std::size_t b = 0; b < state.after.size(); ++b) {
-      if (b != a && (!everybody || !movable_[b])) continue;
+      if (b != a && (!everybody || !applications_[b].movable)) continue;
       state.after[b] = memory ? state.after[b].moved(step) : state.after[b].threads_moved(step);
       for (int& node : state.to[b]) node = step[index(node)];
     }
@@ -164,7 +163,6 @@ class Improver {
   const PolicyOptions& options_;
   Replaced best_;
   double best_score_ = 0;
-  std::vector<bool> movable_;
   std::vector<double> now_;
   std::size_t simulations_ = 0;
 };
@@ -172,10 +170,16 @@ class Improver {
 }  // namespace
 
 Replaced improved_choice(const Links& links, const std::vector<Application>& applications,
-                         const PolicyOptions& options, const Field& field, Decision& decision) {
+                         const PolicyOptions& thresholds, Decision& decision) {
   Replaced here = unmoved(applications);
-  const Replaced paper = paper_choice(links, applications, options, field, decision);
-  if (field.clusters.empty()) return here;
+  Decision of_paper;
+  const Replaced paper =
+      paper_choice(links, applications, thresholds, field_of(links, applications, thresholds), of_paper);
+  // Who is held up by a slow link asks for little: a threshold would leave just him where he is.
+  PolicyOptions options = thresholds;
+  options.consider_all = true;
+  const Field field = field_of(links, applications, options);
+  decision.value_now = value_of(links, field, here);
   Improver improver(links, applications, options);
   improver.look_at_layouts(paper);
   improver.look_at_layouts(here);
@@ -184,10 +188,9 @@ Replaced improved_choice(const Links& links, const std::vector<Application>& app
     improver.look_at_layouts(replaced(applications, field.clusters, field.options, assignment));
   improver.climb();
   decision.exact = false;  // a search by steps claims nothing
+  if (!top.list.empty()) decision.value_best = top.list.front().value;
   decision.value = value_of(links, field, improver.best());
-  if (improver.gain() >= options.least_gain) return improver.best();
-  decision.reason = "";
-  return here;
+  return improver.gain() >= options.least_gain ? improver.best() : here;
 }
 
 }  // namespace nigh

@@ -28,8 +28,8 @@ std::vector<Forecast> forecasts(const Links& links, const std::vector<Applicatio
 // Megabytes that each application has to move.
 std::vector<double> migrations(const std::vector<Application>& before, const Replaced& state);
 
-// The clusters of the applications that are considered, and what they can choose from: all nodes but those of
-// the others.
+// The clusters of all applications that may be moved, those that are not considered without weight, and what
+// they can choose from: all nodes but those of who may not be moved.
 struct Field {
   std::vector<Cluster> clusters;
   std::vector<Options> options;
@@ -43,7 +43,7 @@ double value_of(const Links& links, const Field& field, const Replaced& state);
 Replaced paper_choice(const Links& links, const std::vector<Application>& applications,
                       const PolicyOptions& options, const Field& field, Decision& decision);
 Replaced improved_choice(const Links& links, const std::vector<Application>& applications,
-                         const PolicyOptions& options, const Field& field, Decision& decision);
+                         const PolicyOptions& thresholds, Decision& decision);
 
 // "a: nodes 0,5 -> 3,0, 2.0 GB; b: stays"
 std::string told(const std::vector<Application>& before, const Replaced& state);

@@ -1,0 +1,32 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Benchmarks that are computed, not run: the link model against a published table (slide5), and the policies
+// of asymmetric placement against each other (placement), both on the shipped model of AsymSched's machine.
+// Their records have the form of all others; what they say is a prediction, and is called so wherever it is
+// shown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/bench_record.hpp"
+
+namespace nigh::cli {
+
+struct ModelBench {
+  std::string name, title;
+};
+const std::vector<ModelBench>& model_benches();
+bool is_model_bench(const std::string& name);
+
+// slide5: subjects nigh and published. placement: worst, average, hops, memory-only, best, paper, improved;
+// the unit is "%" of speed above the average placement; the spread is over starting placements (of hops: over
+// those that it can't tell apart). `quick` looks at fewer starts.
+Result<BenchFile> run_model_bench(const std::string& name, bool quick);
+
+// For the terminal, and as a section of the page; empty when the files hold none of these.
+std::string model_table(const BenchFile& file);
+std::string model_section(const std::vector<BenchFile>& files);
+
+}  // namespace nigh::cli
