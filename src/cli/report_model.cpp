@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
@@ -38,6 +39,9 @@ std::vector<std::string> names_of(const BenchFile& file, const std::string& benc
   }
   return out;
 }
+
+// "+27", "-3", never "-0".
+std::string signed_text(double value) { return std::abs(value) < 0.5 ? "+0" : fmt::format("{:+.0f}", value); }
 
 struct Quantity {
   const char *name, *heading;
@@ -73,8 +77,8 @@ std::string placement_text_table(const BenchFile& file) {
     out += fmt::format("\n  {:<44}", mix);
     for (const std::string& policy : policies()) {
       const BenchRecord* r = find(file, "placement", mix, policy);
-      out += fmt::format(
-          "{:>12}", r == nullptr ? "-" : fmt::format("{:+.0f}{}", r->value.median, r->verified ? "" : "!"));
+      out +=
+          fmt::format("{:>12}", r == nullptr ? "-" : signed_text(r->value.median) + (r->verified ? "" : "!"));
     }
   }
   return out + "\n";
@@ -137,7 +141,7 @@ std::string placement_html(const BenchFile& file) {
     for (const std::string& policy : policies()) {
       const BenchRecord* r = find(file, "placement", mix, policy);
       out += r == nullptr ? "<td class=\"n\">&ndash;</td>"
-                          : fmt::format("<td class=\"n\">{:+.0f} %</td>", r->value.median);
+                          : "<td class=\"n\">" + signed_text(r->value.median) + " %</td>";
     }
     out += "</tr>\n";
   }
@@ -180,6 +184,25 @@ std::string model_section(const std::vector<BenchFile>& files) {
          "this "
          "section was timed.</p>\n" +
          out;
+}
+
+std::string model_summary(const std::vector<BenchFile>& files) {
+  std::string out;
+  for (const BenchFile& file : files) {
+    const std::vector<std::string> mixes = names_of(file, "placement");
+    if (mixes.empty()) continue;
+    out += "placement        predicted speed above the average placement, median of " +
+           std::to_string(mixes.size()) + " mixes:";
+    for (const std::string& policy : policies()) {
+      std::vector<double> values;
+      for (const std::string& mix : mixes)
+        if (const BenchRecord* r = find(file, "placement", mix, policy)) values.push_back(r->value.median);
+      if (policy != "average" && !values.empty())
+        out += fmt::format(" {} {} %{}", policy, signed_text(spread_of(values).median),
+                           policy == policies().back() ? "\n" : ",");
+    }
+  }
+  return out;
 }
 
 }  // namespace nigh::cli

@@ -211,11 +211,7 @@ std::string report_summary(const ReportParts& parts) {
                            ratios.size(), all.low, all.high);
       }
   std::size_t absent = 0;
-  for (const BenchFile& file : parts.benches)
-    for (const BenchRecord& r : file.records)
-      if (r.bench == "placement" && r.subject == "improved")
-        out += fmt::format("{:<44} predicted speed above the average placement: {:+.0f} %\n", r.case_name,
-                           r.value.median);
+  out += model_summary(parts.benches);
   for (const BenchFile& file : parts.benches) absent += file.absent.size();
   if (absent > 0)
     out += fmt::format("{} subject{} could not be measured; the page says why\n", absent,
