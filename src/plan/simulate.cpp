@@ -141,6 +141,7 @@ Forecast forecast(const Links& links, const State& state, std::size_t p, const P
       out.assumed = out.assumed || links.assumed(flow.cpus, flow.memory);
       out.flows.push_back(flow);
       out.rates.push_back(state.rate[i]);
+      out.loads.push_back(state.load[i]);
     }
   if (bytes > 0) {
     out.remote /= bytes;

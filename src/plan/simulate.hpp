@@ -48,6 +48,7 @@ struct Forecast {
   double latency = 0;    // ns, mean over its accesses
   std::vector<Flow> flows;
   std::vector<double> rates;  // MB/s of each flow while it has something to move, under the others' load
+  std::vector<double> loads;  // MB/s of each flow, mean
   bool assumed = false;       // rests on a figure that was neither measured nor documented
 };
 
