@@ -134,11 +134,12 @@ Snapshot make_snapshot(const Machine& machine, const Links& links, const Sightin
 }
 
 std::string to_screen(const Snapshot& s, int columns, bool color) {
-  const auto width = static_cast<std::size_t>(std::max(columns, 60));
+  const auto width = static_cast<std::size_t>(std::max(columns, 72));
   const auto title = [&](const std::string& text) { return color ? "\033[1m" + text + "\033[0m" : text; };
   std::string out;
-  const std::string head = fmt::format("nigh watch: {}{}, {} by {}, {:.0f} s, {}", clean(s.machine),
-                                 s.predicted ? " (simulated)" : "", s.mode, s.policy, s.elapsed, s.state);
+  const std::string head =
+      fmt::format("nigh watch: {}{}, {} by {}, {:.0f} s, {}", clean(s.machine),
+                  s.predicted ? " (simulated)" : "", s.mode, s.policy, s.elapsed, s.state);
   out += title(head) + "\n";
   add_line(
       out,
@@ -162,11 +163,15 @@ std::string to_screen(const Snapshot& s, int columns, bool color) {
                width);
     }
   }
-  out += "\n" + title("application            threads by node        memory MB   local   weight") + "\n";
+  const int names = static_cast<int>(width) - 58;  // what is left beside the figures, 2 to 74
+  out += "\n" +
+         title(fmt::format("{:<{}}{:<23}{}", "application", names + 1, "threads by node",
+                           "memory MB   local   weight")) +
+         "\n";
   for (const Snapshot::Row& row : s.units)
     add_line(out,
-             fmt::format("{:<22.22} {:<22.22} {:>9.0f}   {:>3.0f} %   {:>6.1f}", clean(row.name), row.threads,
-                         row.megabytes, 100 * row.locality, row.weight),
+             fmt::format("{:<{}.{}} {:<22.22} {:>9.0f}   {:>3.0f} %   {:>6.1f}", clean(row.name), names,
+                         names, row.threads, row.megabytes, 100 * row.locality, row.weight),
              width);
   if (s.units.empty()) add_line(out, "  none that accesses memory", width);
   out += "\n" + title("said") + "\n";

@@ -57,7 +57,7 @@ struct Snapshot {
 // The parts that follow from a sighting; the caller adds the rest.
 Snapshot make_snapshot(const Machine& machine, const Links& links, const Sighting& sighting);
 
-// Lines of at most `columns` (at least 60) characters, without colours or with.
+// Lines of at most `columns` (at least 72) characters, without colours or with.
 std::string to_screen(const Snapshot& snapshot, int columns = 80, bool color = false);
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
 std::string to_prometheus(const Snapshot& snapshot);

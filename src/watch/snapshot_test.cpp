@@ -44,7 +44,7 @@ TEST(Snapshot, SaysWhatIsWhere) {
 }
 
 TEST(Snapshot, FitsEightyColumns) {
-  for (const int columns : {60, 80, 132}) {
+  for (const int columns : {72, 80, 132}) {
     std::istringstream lines(to_screen(example(), columns));
     std::string line;
     int count = 0;
