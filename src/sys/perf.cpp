@@ -132,12 +132,13 @@ void PerfEvent::drain(std::vector<std::byte>& out) {
   __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-void PerfEvent::drain_aux(std::vector<std::byte>& out) {
-  if (aux_ == nullptr) return;
+std::uint64_t PerfEvent::drain_aux(std::vector<std::byte>& out) {
+  if (aux_ == nullptr) return 0;
   auto* page = reinterpret_cast<perf_event_mmap_page*>(base_);
-  std::uint64_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE);
-  copy_ring(aux_, aux_bytes_, page->aux_tail, head, out);
+  std::uint64_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE), tail = page->aux_tail;
+  copy_ring(aux_, aux_bytes_, tail, head, out);
   __atomic_store_n(&page->aux_tail, head, __ATOMIC_RELEASE);
+  return tail;
 }
 
 int perf_paranoid(const Os& os) {

@@ -51,7 +51,8 @@ class PerfEvent {
 
   // Appends what has come since the last call and gives the space back to the kernel.
   void drain(std::vector<std::byte>& out);
-  void drain_aux(std::vector<std::byte>& out);
+  // Returns where in the AUX buffer (its endless count) the bytes began.
+  std::uint64_t drain_aux(std::vector<std::byte>& out);
 
   [[nodiscard]] bool opened() const { return fd_ >= 0; }
   [[nodiscard]] std::size_t ring_bytes() const { return ring_bytes_; }

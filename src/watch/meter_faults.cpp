@@ -49,7 +49,7 @@ class FaultMeter : public Meter {
     double began = sys::thread_seconds();
     Reading reading;
     reading.level = Level::faults;
-    events_.drain([&](const sys::PerfBatch& batch) { take(batch, reading); });
+    events_.drain([&](const EventBatch& batch) { take(batch.records, reading); });
     double now = sys::now_seconds();
     tally_.into(reading, nodes_, now);
     double looked = sys::thread_seconds() - began;

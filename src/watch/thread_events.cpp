@@ -18,8 +18,8 @@ constexpr std::size_t most_bytes = std::size_t{1} << 20;     // for one ring
 constexpr std::size_t fewest_bytes = std::size_t{32} << 10;
 }  // namespace
 
-ThreadEvents::ThreadEvents(sys::Os os, std::vector<perf_event_attr> attrs)
-    : os_(std::move(os)), attrs_(std::move(attrs)) {}
+ThreadEvents::ThreadEvents(sys::Os os, std::vector<perf_event_attr> attrs, Options options)
+    : os_(std::move(os)), attrs_(std::move(attrs)), options_(options) {}
 
 Result<void> ThreadEvents::follow(const std::vector<int>& pids) {
   sys::raise_file_limit();
@@ -30,45 +30,61 @@ Result<void> ThreadEvents::follow(const std::vector<int>& pids) {
   return fail(Errc::io, "none of the processes to watch is there any more", ESRCH);
 }
 
-Result<void> ThreadEvents::open(int pid, int tid, std::size_t sharers) {
+Result<void> ThreadEvents::open(int pid, int key, std::size_t sharers) {
   Thread thread;
   thread.pid = pid;
-  if (attrs_.size() == 2) {
-    auto leader = sys::PerfEvent::open(attrs_[0], tid, -1);
+  int tid = options_.by_cpu ? -1 : key, cpu = options_.by_cpu ? key : -1;
+  bool led = attrs_.size() == 2;
+  if (led) {
+    auto leader = sys::PerfEvent::open(attrs_[0], tid, cpu);
     if (!leader) return tl::unexpected(leader.error());
     thread.leader = std::move(*leader);
   }
-  auto event = sys::PerfEvent::open(attrs_.back(), tid, -1, attrs_.size() == 2 ? &thread.leader : nullptr);
+  auto event = sys::PerfEvent::open(attrs_.back(), tid, cpu, led ? &thread.leader : nullptr);
   if (!event) return tl::unexpected(event.error());
-  std::size_t bytes = std::clamp(budget_bytes / sharers, fewest_bytes, most_bytes);
-  if (auto mapped = event->map(std::bit_floor(bytes / sys::page_size())); !mapped) return mapped;
   thread.event = std::move(*event);
-  if (attrs_.size() == 2)
-    if (auto enabled = thread.leader.enable(); !enabled) return enabled;
-  if (auto enabled = thread.event.enable(); !enabled) return enabled;
-  threads_[tid] = std::move(thread);
+  std::size_t bytes = std::clamp(budget_bytes / sharers, fewest_bytes, most_bytes);
+  auto done = thread.event.map(std::bit_floor(bytes / sys::page_size()));
+  if (done && options_.aux_bytes > 0) done = thread.event.map_aux(options_.aux_bytes / sys::page_size());
+  if (done) done = led ? thread.leader.enable() : thread.event.enable();
+  if (!done) return done;
+  threads_[key] = std::move(thread);
   return {};
 }
 
 void ThreadEvents::refresh() {
   refused_ = 0;
-  std::map<int, int> alive;  // tid -> pid
+  std::map<int, int> wanted;  // tid -> pid, or CPU -> -1
   for (int pid : pids_)
-    for (int tid : sys::threads_of(os_, pid)) alive[tid] = pid;
-  std::erase_if(threads_, [&](const auto& one) { return !alive.contains(one.first); });
-  for (const auto& [tid, pid] : alive) {
-    if (threads_.contains(tid)) continue;
-    auto opened = open(pid, tid, alive.size());
+    for (int tid : sys::threads_of(os_, pid)) wanted[tid] = pid;
+  if (options_.by_cpu && !wanted.empty()) {
+    wanted.clear();
+    auto online = os_.read_line("/sys/devices/system/cpu/online");
+    auto cpus = online ? CpuSet::parse(*online) : Result<CpuSet>();
+    for (int cpu : cpus ? cpus->members() : std::vector<int>()) wanted[cpu] = -1;
+  }
+  std::erase_if(threads_, [&](const auto& one) { return !wanted.contains(one.first); });
+  for (const auto& [key, pid] : wanted) {
+    if (threads_.contains(key)) continue;
+    auto opened = open(pid, key, wanted.size());
     if (opened || opened.error().sys_errno == ESRCH) continue;  // ESRCH: it has just ended
     if (refused_++ == 0) reason_ = opened.error();
   }
 }
 
-void ThreadEvents::drain(const std::function<void(const sys::PerfBatch&)>& take) {
-  for (auto& [tid, thread] : threads_) {
+void ThreadEvents::drain(const std::function<void(const EventBatch&)>& take) {
+  for (auto& [key, thread] : threads_) {
     bytes_.clear();
+    aux_.clear();
     thread.event.drain(bytes_);
-    if (!bytes_.empty()) take(sys::parse_records(bytes_, attrs_.back().sample_type));
+    EventBatch batch;
+    batch.pid = thread.pid;
+    batch.tid = options_.by_cpu ? -1 : key;
+    batch.aux_offset = thread.event.drain_aux(aux_);
+    if (bytes_.empty() && aux_.empty()) continue;
+    batch.records = sys::parse_records(bytes_, attrs_.back().sample_type);
+    batch.aux = aux_;
+    take(batch);
   }
   refresh();
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "sys/perf.hpp"
@@ -17,16 +18,31 @@
 
 namespace nigh::watch {
 
+// New records of one thread (or, in CPU mode, of one CPU: then pid and tid are -1).
+struct EventBatch {
+  int pid = -1;
+  int tid = -1;
+  sys::PerfBatch records;
+  std::span<const std::byte> aux;
+  std::uint64_t aux_offset = 0;
+};
+
 class ThreadEvents {
  public:
+  struct Options {
+    bool by_cpu = false;        // one event per CPU, for PMUs that can't follow a thread; sees all processes
+    std::size_t aux_bytes = 0;  // for each event, 0: none
+  };
   // `attrs`: one event, or a leader without a ring and the event that samples (Intel's auxiliary event).
-  ThreadEvents(sys::Os os, std::vector<perf_event_attr> attrs);
+  ThreadEvents(sys::Os os, std::vector<perf_event_attr> attrs, Options options);
+  ThreadEvents(sys::Os os, std::vector<perf_event_attr> attrs)
+      : ThreadEvents(std::move(os), std::move(attrs), Options()) {}
 
   // Opens events on all threads of these processes, closes those of others and of ended threads. Errors: none
   // of the threads could be opened (the first reason).
   Result<void> follow(const std::vector<int>& pids);
   // Hands each thread's new records to `take` as one batch, then looks for threads that came or ended.
-  void drain(const std::function<void(const sys::PerfBatch&)>& take);
+  void drain(const std::function<void(const EventBatch&)>& take);
   void set_period(std::uint64_t period);
   void clear() { threads_.clear(), pids_.clear(); }
 
@@ -40,16 +56,17 @@ class ThreadEvents {
     int pid = 0;
     sys::PerfEvent leader, event;
   };
-  Result<void> open(int pid, int tid, std::size_t sharers);
+  Result<void> open(int pid, int key, std::size_t sharers);
   void refresh();
 
   sys::Os os_;
   std::vector<perf_event_attr> attrs_;
+  Options options_;
   std::vector<int> pids_;
-  std::map<int, Thread> threads_;
+  std::map<int, Thread> threads_;  // by tid; in CPU mode by CPU
   std::size_t refused_ = 0;
   Error reason_;
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_, aux_;
 };
 
 }  // namespace nigh::watch
