@@ -210,6 +210,10 @@ MeterState probe_faults(const sys::Os& os) {
         "nothing makes pages fault again: kernel.numa_balancing is off and the kernel lacks "
         "CONFIG_MEM_SOFT_DIRTY";
   if (provoker != Provoker::kernel) state.remedy = "as root: sysctl kernel.numa_balancing=1";
+  if (!state.usable || sys::may_perfmon(os)) return state;
+  state.missing += std::string(state.missing.empty() ? "" : "; ") + "other users' processes are not seen";
+  state.remedy += std::string(state.remedy.empty() ? "" : "; ") +
+                  "for others' processes: setcap cap_perfmon,cap_sys_ptrace+ep on nigh";
   return state;
 }
 
