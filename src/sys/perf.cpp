@@ -23,9 +23,10 @@ namespace {
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 tl::unexpected<Error> open_error(int error, int tid, int cpu) {
-  std::string what = "can't open a perf event for " +
-                     (tid >= 0 ? "thread " + std::to_string(tid) : "CPU " + std::to_string(cpu)) + ": " +
-                     std::strerror(error);
+  std::string whom = tid > 0    ? "thread " + std::to_string(tid)
+                     : tid == 0 ? "ourselves"
+                                : "CPU " + std::to_string(cpu);
+  std::string what = "can't open a perf event for " + whom + ": " + std::strerror(error);
   switch (error) {
     case EACCES:
     case EPERM: return fail(Errc::permission, what, error);

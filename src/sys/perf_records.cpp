@@ -12,6 +12,8 @@ namespace nigh::sys {
 
 namespace {
 
+constexpr std::size_t typical_sample = 56;  // bytes
+
 class Cursor {
  public:
   explicit Cursor(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -83,10 +85,9 @@ bool take_record(const perf_event_header& header, std::span<const std::byte> bod
   Cursor at(body);
   switch (header.type) {
     case PERF_RECORD_SAMPLE: {
-      PerfSample sample;
-      if (!take_sample(body, sample_type, sample)) return false;
-      out.samples.push_back(sample);
-      return true;
+      if (take_sample(body, sample_type, out.samples.emplace_back())) return true;
+      out.samples.pop_back();
+      return false;
     }
     case PERF_RECORD_LOST: {
       at.take<std::uint64_t>();  // id
@@ -118,6 +119,7 @@ std::uint64_t known_sample_bits() {
 
 PerfBatch parse_records(std::span<const std::byte> bytes, std::uint64_t sample_type) {
   PerfBatch out;
+  out.samples.reserve(bytes.size() / typical_sample);
   while (!bytes.empty()) {
     perf_event_header header{};
     if (bytes.size() < sizeof header) {

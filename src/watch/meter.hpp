@@ -41,6 +41,8 @@ class Meter {
   // What was seen since follow() or the last read. Should be called every 0.2 to 2 s: rings are finite. A
   // process that ended meanwhile is no error.
   virtual Result<Reading> read() = 0;
+  // Pages of the watched processes were moved: what is known of where they are is forgotten.
+  virtual void pages_moved() {}
   // Ends all measuring; follow() begins anew.
   virtual void stop() = 0;
 };

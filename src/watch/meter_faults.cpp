@@ -66,6 +66,8 @@ class FaultMeter : public Meter {
     return reading;
   }
 
+  void pages_moved() override { nodes_.forget(); }
+
   void stop() override {
     events_.clear();
     pids_.clear();

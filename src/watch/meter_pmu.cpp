@@ -85,6 +85,8 @@ class PmuMeter : public Meter {
     return reading;
   }
 
+  void pages_moved() override { nodes_.forget(); }
+
   void stop() override {
     events_.clear();
     tally_ = Tally();

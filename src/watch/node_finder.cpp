@@ -21,7 +21,9 @@ NodeShares shares_of(const std::map<int, double>& counts) {
   double total = 0;
   for (const auto& [node, count] : out) total += count;
   for (auto& [node, count] : out) count /= total;
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   return out;
 }
 }  // namespace

@@ -64,7 +64,7 @@ class NodeFinder {
   // Regions answered from numa_maps since the kernel would not tell page by page.
   [[nodiscard]] std::uint64_t from_maps() const { return from_maps_; }
   // Memory was moved: asks again.
-  void forget() { known_.clear(); }
+  void forget() { known_.clear(), maps_.clear(); }
 
  private:
   struct Known {

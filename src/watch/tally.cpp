@@ -8,12 +8,21 @@
 
 namespace nigh::watch {
 
+// Faults and accesses come in runs, so the last thread and region are tried before the maps.
 void Tally::add(const Touch& touch) {
   ++samples_;
-  Thread& thread = threads_[touch.tid];
-  thread.pid = touch.pid;
-  thread.cpu = touch.cpu;
-  Region& region = regions_[{touch.pid, touch.address >> region_shift}];
+  if (last_thread_ == nullptr || last_tid_ != touch.tid) {
+    last_thread_ = &threads_[touch.tid];
+    last_tid_ = touch.tid;
+  }
+  last_thread_->pid = touch.pid;
+  last_thread_->cpu = touch.cpu;
+  RegionKey key{touch.pid, touch.address >> region_shift};
+  if (last_region_ == nullptr || last_key_ != key) {
+    last_region_ = &regions_[key];
+    last_key_ = key;
+  }
+  Region& region = *last_region_;
   ++region.samples;
   auto& pages = region.addresses;
   if (pages.size() < NodeFinder::pages_a_region &&

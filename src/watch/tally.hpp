@@ -46,6 +46,10 @@ class Tally {
   std::unordered_map<RegionKey, Region, RegionHash> regions_;
   std::map<int, Thread> threads_;
   std::uint64_t samples_ = 0;
+  int last_tid_ = 0;
+  Thread* last_thread_ = nullptr;  // both maps keep their elements in place
+  RegionKey last_key_;
+  Region* last_region_ = nullptr;
 };
 
 // How far `samples` can be believed if the meter at its best deserves `most`: falls with few samples (half at

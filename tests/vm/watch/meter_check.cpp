@@ -16,6 +16,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "sys/threads.hpp"
 #include "watch/meter.hpp"
@@ -58,14 +59,21 @@ struct Sums {
   }
 };
 
-Truth read_truth(std::FILE* from) {
+Truth read_truth(int from) {
   Truth truth;
-  char word[16];
-  unsigned long a = 0, b = 0, c = 0;
-  while (truth.buffer_of.size() < 4 && std::fscanf(from, "%15s %lu %lu", word, &a, &b) == 3) {
-    if (std::strcmp(word, "thread") == 0) truth.buffer_of[static_cast<int>(a)] = static_cast<int>(b);
-    if (std::strcmp(word, "buffer") == 0 && std::fscanf(from, "%lu", &c) == 1)
-      truth.range[static_cast<int>(a)] = {b, c};
+  std::string text;
+  char buffer[512];
+  while (std::count(text.begin(), text.end(), '\n') < 6) {  // two buffers, four threads
+    ssize_t got = ::read(from, buffer, sizeof buffer);
+    if (got <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  std::istringstream words(text);
+  std::string word;
+  std::uint64_t a = 0, b = 0, c = 0;
+  while (words >> word >> a >> b) {
+    if (word == "thread") truth.buffer_of[static_cast<int>(a)] = static_cast<int>(b);
+    if (word == "buffer" && words >> c) truth.range[static_cast<int>(a)] = {b, c};
   }
   return truth;
 }
@@ -113,7 +121,7 @@ void check(const Truth& truth, const Sums& sums, bool regions) {
     expect(!regions || seen[buffer].size() == 4, "not all regions of the buffer were seen", buffer);
 }
 
-pid_t start(const char* program, const char* mode, std::FILE*& out) {
+pid_t start(const char* program, const char* mode, int& out) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
   pid_t child = ::fork();
@@ -123,7 +131,7 @@ pid_t start(const char* program, const char* mode, std::FILE*& out) {
     ::_exit(127);
   }
   ::close(ends[1]);
-  out = ::fdopen(ends[0], "r");
+  out = ends[0];
   return child;
 }
 
@@ -141,9 +149,11 @@ int main(int argc, char** argv) {
   CPU_ZERO(&set);
   CPU_SET(7, &set);
   ::sched_setaffinity(0, sizeof set, &set);
-  std::FILE* out = nullptr;
+  int out = -1;
   pid_t child = start(argv[1], hints ? "measure" : "write", out);
   Truth truth = read_truth(out);
+  ::close(out);
+  expect(truth.buffer_of.size() == 4 && truth.range.size() == 2, "the program did not start", child);
   auto meter = make_meter(level, os);
   std::uint64_t moved = pages_moved_by_kernel(os);
   auto followed = meter->follow({child});
@@ -163,7 +173,8 @@ int main(int argc, char** argv) {
   ::waitpid(child, nullptr, 0);
   check(truth, sums, level == Level::faults);
   std::printf(
-      "%lu samples, %lu lost, %lu unplaced, confidence %.2f, own cost %.4f of a CPU, %lu pages moved by the "
+      "%lu samples, %lu lost, %lu unplaced, confidence %.2f, own cost %.4f of an emulated CPU, %lu pages "
+      "moved by the "
       "kernel\n",
       static_cast<unsigned long>(sums.samples), static_cast<unsigned long>(sums.lost),
       static_cast<unsigned long>(sums.unplaced), sums.confidence, sums.cost / std::max(1, sums.readings),
