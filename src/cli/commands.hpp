@@ -14,6 +14,7 @@ void add_plan(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
+void add_watch(CLI::App& app, int& status);
 
 // Takes the program and its arguments off the end of a `nigh run` line and keeps them; returns the argc left.
 int keep_program_words(const CLI::App& app, int argc, char** argv);

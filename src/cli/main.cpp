@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   nigh::cli::add_run(app, status);
   nigh::cli::add_bench(app, status);
   nigh::cli::add_report(app, status);
+  nigh::cli::add_watch(app, status);
   argc = nigh::cli::keep_program_words(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -28,7 +28,7 @@ struct ThreadTraffic {
   int pid = 0;
   int tid = 0;
   int cpu = -1;                 // where it was last seen
-  std::vector<double> by_node;  // samples, index = OS number of the memory's node
+  std::vector<double> by_node;  // samples by their weight, index = OS number of the memory's node
 };
 
 // A piece of a process's memory (2 MiB, by its address) and who touched it: what clusters are found from.
@@ -36,7 +36,7 @@ struct RegionTouches {
   int pid = 0;
   std::uint64_t region = 0;                       // address >> 21
   int node = -1;                                  // where it was, -1: not known
-  std::vector<std::pair<int, double>> by_thread;  // (tid, samples)
+  std::vector<std::pair<int, double>> by_thread;  // (tid, samples by their weight), tids ascending
 };
 
 struct Reading {
@@ -45,7 +45,9 @@ struct Reading {
   double confidence = 0;  // 0 to 1: how far the counts can be believed, from their number and what was lost
   std::uint64_t samples = 0;
   std::uint64_t lost = 0;
-  double rate = 0;  // DRAM accesses per microsecond of all threads, 0: this meter can't know
+  std::uint64_t unplaced = 0;  // samples whose node could not be found: in `regions`, in no `by_node`
+  double cost = 0;             // CPU time that the meter itself took, as a share of one core
+  double rate = 0;             // DRAM accesses per microsecond of all threads, 0: this meter can't know
   std::vector<ThreadTraffic> threads;
   std::vector<RegionTouches> regions;
   std::string note;  // one sentence about what the figures are not, empty: nothing to say
