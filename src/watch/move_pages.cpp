@@ -17,6 +17,7 @@
 
 #include "sys/memory.hpp"
 #include "sys/threads.hpp"
+#include "watch/call_size.hpp"
 #include "watch/page_calls.hpp"
 
 namespace nigh::watch {
@@ -58,7 +59,7 @@ void add(MoveReport& sum, const MoveReport& part) {
 class Mover {
  public:
   Mover(const sys::Os& os, const PagePlan& plan, const MoveOptions& options)
-      : os_(os), plan_(plan), options_(options) {}
+      : os_(os), plan_(plan), options_(options), size_(options.call_seconds) {}
 
   Result<MoveReport> run();
 
@@ -82,7 +83,7 @@ class Mover {
   MoveReport report_;
   std::map<int, std::uint64_t> room_;               // bytes each target may still take
   std::set<std::pair<int, std::uint64_t>> closed_;  // (target, page bytes) that takes no more
-  std::uint64_t call_bytes_ = std::uint64_t{2} << 20;
+  CallSize size_;
   double rate_ = 0;  // bytes per second in pauses
   bool may_pause_ = false;
   bool over_ = false;  // gone, or not permitted
@@ -131,7 +132,8 @@ void Mover::live(std::deque<Slice>& work) {
       report_.held_back += bytes_of(slice);
       continue;
     }
-    std::size_t fits = std::max<std::uint64_t>(call_bytes_ / slice.page_bytes, 1);
+    std::size_t units = std::max<std::size_t>(slice.page_bytes / sys::page_bytes(), 1);
+    std::size_t fits = size_.pages(units);
     if (slice.pages.size() > fits) {
       auto mid = slice.pages.begin() + static_cast<std::ptrdiff_t>(fits);
       work.push_front({slice.target, slice.page_bytes, {mid, slice.pages.end()}});
@@ -147,11 +149,7 @@ void Mover::live(std::deque<Slice>& work) {
     over_ = part.failed[static_cast<std::size_t>(Cause::gone)] +
                 part.failed[static_cast<std::size_t>(Cause::permission)] >
             0;
-    double factor = std::clamp(options_.call_seconds / std::max(took, 1e-6), 0.5, 2.0);
-    if (factor < 1 || bytes_of(slice) * 2 > call_bytes_)  // a short slice says nothing about long ones
-      call_bytes_ =
-          std::clamp<std::uint64_t>(static_cast<std::uint64_t>(static_cast<double>(call_bytes_) * factor),
-                                    std::uint64_t{64} << 10, std::uint64_t{1} << 30);
+    size_.took(slice.pages.size() * units, took);
     sleep_for(took * options_.call_rest);
   }
 }

@@ -81,6 +81,12 @@ void restore_file(const sys::Os& os, const FileChange& one, UndoReport& report) 
     return;
   }
   auto done = group.set(os, file, one.old_value);
+  // The kernel takes no empty cpuset while processes are in it: all that the parent has is the same to them.
+  if (!done && one.old_value.empty()) {
+    sys::Cgroup parent{group.folder.substr(0, group.folder.rfind('/'))};
+    std::string all = parent.get(os, file + ".effective");
+    if (!all.empty()) done = group.set(os, file, all);
+  }
   if (done) ++report.restored;
   if (!done) report.sentences.push_back(done.error().message);
 }
