@@ -9,6 +9,7 @@ namespace nigh::watch {
 namespace {
 constexpr double keep = 0.8;  // weight of what was known, at each call
 constexpr double fewest = 64, most = 16384;
+constexpr double fixed_share = 1.0 / 8;  // of a call, at most
 }  // namespace
 
 double CallSize::each() const {
@@ -30,7 +31,7 @@ void CallSize::took(std::size_t units, double seconds) {
   n_ = n_ * keep + 1, x_ = x_ * keep + x, xx_ = xx_ * keep + x * x;
   t_ = t_ * keep + seconds, xt_ = xt_ * keep + x * seconds;
   double a = fixed(), b = each();
-  double wanted = b > 0 ? std::max(aim_ - a, a) / b : most;
+  double wanted = b > 0 ? std::max(aim_ - a, a * (1 / fixed_share - 1)) / b : most;
   // At most a factor of two a step, so that one odd call does no harm.
   units_ = std::clamp(std::clamp(wanted, units_ / 2, units_ * 2), fewest, most);
 }

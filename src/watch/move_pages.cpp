@@ -23,7 +23,7 @@
 namespace nigh::watch {
 
 namespace {
-constexpr std::uint64_t first_window = std::uint64_t{32} << 20;
+constexpr std::uint64_t first_window = std::uint64_t{32} << 20, live_window = std::uint64_t{64} << 20;
 constexpr double pause_used = 0.7;  // part of the allowed pause that is planned for
 
 void sleep_for(double seconds) {
@@ -96,6 +96,8 @@ std::uint64_t& Mover::room_of(int node) {
   for (const sys::NodeMemory& one : sys::node_memory(os_))
     if (one.node == node) {
       auto reserve = static_cast<std::uint64_t>(options_.keep_free * static_cast<double>(one.total));
+      // Down to there the kernel gives without reclaiming first.
+      reserve = std::max(reserve, sys::kernel_reserve(os_, node));
       room = one.free > reserve ? one.free - reserve : 0;
     }
   return room_[node] = room;
@@ -255,7 +257,8 @@ void Mover::frozen(std::deque<Slice>& work) {
 
 // As much as a pause can move, by what the last one did.
 std::uint64_t Mover::window() const {
-  if (!may_pause_ || rate_ <= 0) return first_window;
+  if (!may_pause_) return live_window;
+  if (rate_ <= 0) return first_window;
   return std::max(static_cast<std::uint64_t>(rate_ * options_.pause_limit * pause_used),
                   std::uint64_t{1} << 20);
 }
@@ -287,8 +290,8 @@ Result<MoveReport> Mover::run() {
     fit(*groups);
     // A call in a pause is an eighth of what all threads can do in it: time is looked at between calls.
     auto parts = static_cast<std::uint64_t>(crew_size()) * 8;
-    std::uint64_t each =
-        std::clamp<std::uint64_t>(window() / parts, std::uint64_t{1} << 20, std::uint64_t{64} << 20);
+    std::uint64_t each = std::clamp<std::uint64_t>(window() / parts, std::uint64_t{1} << 20, live_window);
+    if (!may_pause_) each = live_window;  // it cuts them itself
     std::deque<Slice> work;
     for (const PageGroup& one : *groups) cut(one, each, work);
     if (may_pause_) frozen(work);

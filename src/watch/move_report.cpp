@@ -40,7 +40,8 @@ Cause cause_of_page(int status) {
 
 Cause cause_of_call(int error) {
   switch (-error) {
-    case ESRCH: return Cause::gone;
+    case ESRCH:
+    case EINVAL: return Cause::gone;  // it is exiting and has no memory any more
     case EPERM: return Cause::permission;
     case ENOMEM: return Cause::no_memory;
     case ENODEV:

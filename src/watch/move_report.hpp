@@ -16,7 +16,7 @@ enum class Cause : std::uint8_t {
   no_memory,   // the target node is full: ENOMEM
   shared,      // mapped by other processes, too, and there was no leave or right to move those: EACCES
   absent,      // was freed meanwhile: ENOENT, EFAULT
-  gone,        // the process ended: ESRCH
+  gone,        // the process ended (ESRCH) or is about to (EINVAL)
   permission,  // EPERM: it may not be traced by us
   no_node,     // the target has no memory (went off-line) or the process's cpuset excludes it: ENODEV, EACCES
   other,

@@ -87,21 +87,20 @@ void mover_dies(const App& app, int signal, double within) {
 
 void target_full() {
   App app({});
-  auto hog = leave_free(3, std::uint64_t{14} << 20);
+  auto hog = leave_free(3, sys::kernel_reserve(sys::Os(), 3) + (std::uint64_t{6} << 20));
   check(hog.has_value(), "node 3 could not be filled");
   auto moved = watch::move_pages(sys::Os(), buffer_to(app, 3, std::size_t{16} << 20));
   say("full", moved);
   if (moved)
-    check(moved->held_back > 0 && moved->moved < 4096 && moved->failures() == 0 &&
-              free_on(3) > (std::uint64_t{1} << 20),
-          "%lu MiB stay free", static_cast<unsigned long>(free_on(3) >> 20));
+    check(moved->held_back > 0 && moved->moved > 0 && moved->failures() == 0,
+          "not held back before the node was full: %lu MiB stay free", static_cast<unsigned long>(free_on(3) >> 20));
   check(app.goes_on(5), "it does not go on");
   app.ends_right();
 }
 
 void full_without_asking() {
   App app({});
-  auto hog = leave_free(3, std::uint64_t{6} << 20);
+  auto hog = leave_free(3, sys::kernel_reserve(sys::Os(), 3) + (std::uint64_t{1} << 20));
   std::vector<std::uint64_t> pages;
   for (std::uint64_t at = 0; at < (std::uint64_t{16} << 20); at += 4096)
     pages.push_back(app.shared().address + at);
