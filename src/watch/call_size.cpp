@@ -14,9 +14,9 @@ constexpr double fixed_share = 1.0 / 8;  // of a call, at most
 
 double CallSize::each() const {
   double spread = n_ * xx_ - x_ * x_;
-  // Calls of one size alone tell nothing of the fixed part: all is put on the pages.
+  // Calls of about one size tell nothing of the fixed part: all is put on the pages, which changes the size.
   if (n_ <= 0) return 0;
-  if (spread < 1e-3 * x_ * x_) return t_ / std::max(x_, 1.0);
+  if (spread < 0.05 * x_ * x_) return t_ / std::max(x_, 1.0);
   return std::max((n_ * xt_ - x_ * t_) / spread, 0.0);
 }
 

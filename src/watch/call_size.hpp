@@ -24,7 +24,7 @@ class CallSize {
 
  private:
   double aim_;
-  double units_ = 512;
+  double units_ = 2048;  // 3 to 8 ms on today's machines
   double n_ = 0, x_ = 0, xx_ = 0, t_ = 0, xt_ = 0;
 };
 

@@ -23,14 +23,20 @@ bool is_thread(const sys::Os& os, const MaskChange& change) {
   return facts && facts->start == change.start;
 }
 
-void restore(int tid, const MaskChange& change, UndoReport& report) {
+// The PUs we bound it to went off-line: the kernel then lets it run elsewhere, and that is nobody's wish.
+bool lost_its_pus(const sys::Os& os, const MaskChange& change, const CpuSet& now) {
+  auto online = CpuSet::parse(os.read_line("/sys/devices/system/cpu/online").value_or(""));
+  return now.empty() || (online && !online->empty() && !online->intersects(change.our_mask));
+}
+
+void restore(const sys::Os& os, int tid, const MaskChange& change, UndoReport& report) {
   auto now = sys::affinity(tid);
   if (!now) {
     ++report.gone;
     return;
   }
   if (*now == change.old_mask) return;
-  if (!(*now == change.our_mask)) {
+  if (!(*now == change.our_mask) && !lost_its_pus(os, change, *now)) {
     ++report.left_alone;
     report.sentences.push_back(fmt::format(
         "thread {} is on PUs {}, which somebody else has set since: left alone", tid, now->to_list()));
@@ -48,7 +54,7 @@ void restore_masks(const sys::Os& os, const Record& record, UndoReport& report) 
     if (one.tid == 0) continue;
     bool there = is_thread(os, one);
     if (there) named.insert(one.tid);
-    there ? restore(one.tid, one, report) : static_cast<void>(++report.gone);
+    there ? restore(os, one.tid, one, report) : static_cast<void>(++report.gone);
   }
   // Threads and processes born of bound ones: twice, as one may be born of an unnamed one meanwhile.
   for (int round = 0; round < 2; ++round)
@@ -59,7 +65,7 @@ void restore_masks(const sys::Os& os, const Record& record, UndoReport& report) 
       for (int pid : family)
         for (int tid : sys::threads_of(os, pid)) {
           auto now = sys::affinity(tid);
-          if (named.count(tid) == 0 && now && *now == one.our_mask) restore(tid, one, report);
+          if (named.count(tid) == 0 && now && *now == one.our_mask) restore(os, tid, one, report);
         }
     }
 }

@@ -25,6 +25,7 @@ void moved_live();
 void moved_frozen();
 void moved_lazily();
 void huge_pages();
+void policy_is_told();
 void threads_and_undo();
 void cpuset_and_undo();
 void calibration();
@@ -38,6 +39,7 @@ void killed_with_a_cgroup();
 void stopped_in_a_pause();
 void clock_jumps();
 void node_offline();
+void node_missing();
 // Speed.
 void throughput();
 void batch_sizes();

@@ -17,6 +17,7 @@
 #include "sys/cgroup.hpp"
 #include "sys/memory.hpp"
 #include "sys/pages.hpp"
+#include "watch/move_threads.hpp"
 #include "watch/page_calls.hpp"
 
 namespace movers {
@@ -93,17 +94,19 @@ void target_full() {
   say("full", moved);
   if (moved)
     check(moved->held_back > 0 && moved->moved > 0 && moved->failures() == 0,
-          "not held back before the node was full: %lu MiB stay free", static_cast<unsigned long>(free_on(3) >> 20));
+          "not held back before the node was full: %lu MiB stay free",
+          static_cast<unsigned long>(free_on(3) >> 20));
   check(app.goes_on(5), "it does not go on");
   app.ends_right();
 }
 
 void full_without_asking() {
-  App app({});
+  AppOptions options;
+  options.bytes = std::size_t{32} << 20;
+  App app(options);
   auto hog = leave_free(3, sys::kernel_reserve(sys::Os(), 3) + (std::uint64_t{1} << 20));
   std::vector<std::uint64_t> pages;
-  for (std::uint64_t at = 0; at < (std::uint64_t{16} << 20); at += 4096)
-    pages.push_back(app.shared().address + at);
+  for (std::uint64_t at = 0; at < options.bytes; at += 4096) pages.push_back(app.shared().address + at);
   watch::MoveReport report;
   bool good = watch::move_slice({app.pid(), 3, 4096, false}, pages, report);
   say("full, unasked", report);
@@ -198,34 +201,45 @@ void clock_jumps() {
   app.ends_right();
 }
 
+// This guest's kernel refuses to take memory off-line (EIO even for a movable block), so: the PUs of a node.
 void node_offline() {
-  std::vector<std::string> blocks;
-  sys::Os os;
-  for (const std::string& name : os.list("/sys/devices/system/node/node7"))
-    if (name.rfind("memory", 0) == 0) blocks.push_back("/sys/devices/system/memory/" + name + "/state");
-  std::size_t off = 0;
-  for (const std::string& one : blocks) off += sys::write_in_place(one, "offline") ? 1 : 0;
-  std::printf("offline: %zu of %zu memory blocks of node 7 went off-line\n", off, blocks.size());
   App app({});
-  std::vector<std::uint64_t> pages;
-  for (std::uint64_t at = 0; at < (std::uint64_t{16} << 20); at += 4096)
-    pages.push_back(app.shared().address + at);
-  if (off == blocks.size() && off > 0) {
-    auto moved = watch::move_pages(sys::Os(), buffer_to(app, 7, std::size_t{16} << 20));
-    say("offline", moved);
-    if (moved)
-      check(moved->moved == 0 && moved->held_back == (std::uint64_t{16} << 20),
-            "moved to a node without memory");
-    watch::MoveReport report;
-    check(!watch::move_slice({app.pid(), 7, 4096, false}, pages, report), "the call succeeded");
-    say("offline, unasked", report);
-    check(failed_by(report, Cause::no_node) + failed_by(report, Cause::no_memory) == pages.size(),
-          "not counted by its cause");
-  } else {
-    std::printf("offline: this guest's kernel keeps the node; not shown\n");
-  }
-  for (const std::string& one : blocks) (void)sys::write_in_place(one, "online");
-  check(app.pages_by_node()[0] == pages.size(), "pages left node 0");
+  sys::Os os;
+  CpuSet all = *sys::affinity(app.pid()), node7 = watch::pus_of_node(os, 7);
+  auto journal = journal_of(app);
+  auto bound = watch::bind_threads(os, {app.id()}, node7, journal);
+  check(bound && bound->bound == 5, "not bound to node 7");
+  check(sys::write_in_place("/sys/devices/system/cpu/cpu7/online", "0").has_value(),
+        "PU 7 can't go off-line");
+  check(app.goes_on(10), "it does not go on without the PUs it was bound to");
+  check(watch::pus_of_node(os, 7).empty(), "node 7 has PUs still");
+  App other({});
+  auto refused = watch::bind_threads(os, {other.id()}, node7, journal);
+  check(refused && refused->refused == 5 && refused->bound == 0,
+        "threads were bound to PUs that are not there");
+  std::printf("offline: %s\n", refused ? refused->sentence().c_str() : "");
+  auto undone = watch::undo_all(os, journal_folder());
+  for (int tid : sys::threads_of(os, app.pid()))
+    check(sys::affinity(tid).value_or(CpuSet{}).count() == 7,
+          "thread %d stays bound to a PU that is not there", tid);
+  check(undone.restored == 5 && undone.sentences.empty(), "%d masks put back, \"%s\"", undone.restored,
+        undone.sentences.empty() ? "" : undone.sentences.front().c_str());
+  check(sys::write_in_place("/sys/devices/system/cpu/cpu7/online", "1").has_value(), "PU 7 can't come back");
+  app.ends_right();
+  other.ends_right();
+  for (int tid : sys::threads_of(os, app.pid()))
+    check(sys::affinity(tid).value_or(all) == all, "thread %d", tid);
+}
+
+// A node number that no machine has: what the kernel says of a node without memory, too (ENODEV).
+void node_missing() {
+  App app({});
+  auto moved = watch::move_pages(sys::Os(), buffer_to(app, 60, std::size_t{16} << 20));
+  say("missing", moved);
+  if (moved)
+    check(moved->moved == 0 && moved->held_back == (std::uint64_t{16} << 20),
+          "moved to a node that is not there");
+  check(app.pages_by_node()[0] == 4096, "pages left node 0");
   app.ends_right();
 }
 

@@ -26,6 +26,7 @@ const std::vector<Check>& checks() {
       {"frozen", moved_frozen},
       {"lazy", moved_lazily},
       {"huge", huge_pages},
+      {"policy", policy_is_told},
       {"threads", threads_and_undo},
       {"cpuset", cpuset_and_undo},
       {"calibrate", calibration},
@@ -38,6 +39,7 @@ const std::vector<Check>& checks() {
       {"stopped", stopped_in_a_pause},
       {"clock", clock_jumps},
       {"offline", node_offline},
+      {"missing", node_missing},
       {"throughput", throughput},
       {"batches", batch_sizes},
   };
@@ -150,6 +152,19 @@ void huge_pages() {
   how.freezer = &*freezer;
   report("huge, frozen", watch::move_pages(sys::Os(), buffer_to(app, 1, options.bytes), how));
   all_on(app, 1);
+  app.ends_right();
+}
+
+void policy_is_told() {
+  AppOptions options;
+  options.bind = true;
+  App app(options);
+  auto moved = watch::move_pages(sys::Os(), buffer_to(app, 2, options.bytes));
+  report("policy", moved);
+  if (moved)
+    check(moved->other_policy == 1, "%lu mappings, not 1, keep a policy",
+          static_cast<unsigned long>(moved->other_policy));
+  all_on(app, 2);
   app.ends_right();
 }
 

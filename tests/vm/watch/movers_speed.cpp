@@ -15,7 +15,7 @@ namespace movers {
 using namespace nigh;
 
 namespace {
-constexpr std::size_t bytes = std::size_t{64} << 20;
+constexpr std::size_t bytes = std::size_t{32} << 20;
 constexpr int rounds = 5;
 
 double median(std::vector<double> values) {
@@ -37,6 +37,7 @@ void table(bool works) {
   options.private_passes = works;
   App app(options);
   auto freezer = sys::Freezer::start();
+  std::vector<double> in_calls;
   auto ours = [&](bool frozen, int threads) {
     return [&, frozen, threads](int, int to) {
       watch::MoveOptions how;
@@ -47,6 +48,7 @@ void table(bool works) {
       double since = now();
       auto moved = watch::move_pages(sys::Os(), buffer_to(app, to, bytes), how);
       double rate = whole_rate(since);
+      if (moved && !frozen) in_calls.push_back(moved->gb_per_second());
       check(moved && moved->moved == bytes / 4096, "not all moved: %s",
             moved ? moved->sentence().c_str() : "error");
       return rate;
@@ -80,6 +82,7 @@ void table(bool works) {
                   *std::min_element(way.found.begin(), way.found.end()),
                   *std::max_element(way.found.begin(), way.found.end()),
                   median(way.found) / median(ways[0].found));
+  std::printf("throughput, live, in the move_pages calls alone: %.3f GB/s\n", median(in_calls));
   app.ends_right();
 }
 }  // namespace
@@ -89,16 +92,17 @@ void throughput() {
   table(true);
 }
 
-void batch_sizes() {
+namespace {
+void batches(bool works) {
   AppOptions options;
   options.bytes = bytes;
-  options.private_passes = false;
+  options.private_passes = works;
   App app(options);
   std::vector<std::uint64_t> pages;
   for (std::uint64_t at = 0; at < bytes; at += 4096) pages.push_back(app.shared().address + at);
   std::vector<int> status(pages.size());
   int at = 0;
-  for (std::size_t batch : {16U, 64U, 256U, 512U, 1024U, 2048U, 4096U, 16384U}) {
+  for (std::size_t batch : {64U, 512U, 2048U, 8192U}) {
     std::vector<double> rates;
     for (int round = 0; round < 3; ++round) {
       int to = at == 2 ? 3 : 2;
@@ -110,8 +114,15 @@ void batch_sizes() {
       rates.push_back(whole_rate(since));
       at = to;
     }
-    std::printf("batches of %5zu pages: %.3f GB/s\n", batch, median(rates));
+    std::printf("batches of %5zu pages, application %s: %.3f GB/s\n", batch, works ? "working" : "idle",
+                median(rates));
   }
+}
+}  // namespace
+
+void batch_sizes() {
+  batches(false);
+  batches(true);
 }
 
 }  // namespace movers
