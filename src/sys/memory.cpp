@@ -83,6 +83,21 @@ std::vector<NodeMemory> node_memory(const Os& os) {
   return {{0, kib_after(text, "MemTotal:"), kib_after(text, "MemAvailable:")}};
 }
 
+std::uint64_t kernel_reserve(const Os& os, int node) {
+  std::istringstream lines(os.read("/proc/zoneinfo").value_or(""));
+  const std::string ours = "Node " + std::to_string(node) + ",";
+  std::uint64_t pages = 0;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("Node ", 0) == 0) inside = line.rfind(ours, 0) == 0;
+    std::size_t word = line.find_first_not_of(' ');
+    // "high:" with a colon is that of the CPUs' lists.
+    if (inside && word != std::string::npos && line.compare(word, 5, "high ") == 0)
+      pages += std::strtoull(line.c_str() + word + 5, nullptr, 10);
+  }
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 std::uint64_t memory_headroom(const Os& os) {
   std::uint64_t room = kib_after(os.read("/proc/meminfo").value_or(""), "MemAvailable:");
   std::istringstream lines(os.read("/proc/self/cgroup").value_or(""));

@@ -27,6 +27,10 @@ struct NodeMemory {
 // Every NUMA node with memory, ascending; a kernel without NUMA has one node 0.
 std::vector<NodeMemory> node_memory(const Os& os);
 
+// Bytes of a node below which the kernel reclaims before it gives (the high watermarks of its zones,
+// /proc/zoneinfo); 0: not known. Moving pages there fails not far below.
+std::uint64_t kernel_reserve(const Os& os, int node);
+
 // Bytes this process may still take before the machine or a cgroup (v1 or v2, any level above us) is full.
 std::uint64_t memory_headroom(const Os& os);
 

@@ -55,6 +55,19 @@ TEST(Memory, WithoutNumaThereIsNodeZero) {
   EXPECT_EQ(nodes[0].free, 1U << 20);
 }
 
+TEST(Memory, TheKernelsReserveIsTheSumOfANodesHighWatermarks) {
+  Tree tree;
+  tree.put("/proc/zoneinfo",
+           "Node 0, zone      DMA\n  pages free     3840\n        boost    0\n        min      8\n        "
+           "high     12\n"
+           "  pagesets\n    cpu: 0\n              high:  99\n"
+           "Node 0, zone   Normal\n        high     100\nNode 10, zone   Normal\n        high     7\n");
+  auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(kernel_reserve(tree.os(), 0), 112 * page);
+  EXPECT_EQ(kernel_reserve(tree.os(), 10), 7 * page);
+  EXPECT_EQ(kernel_reserve(tree.os(), 1), 0U);
+}
+
 TEST(Memory, HeadroomIsTheTightestCgroupAbove) {
   Tree tree;
   tree.put("/proc/meminfo", "MemAvailable: 1048576 kB\n");
