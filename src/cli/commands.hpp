@@ -6,6 +6,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace nigh::cli {
 
@@ -16,8 +18,10 @@ void add_bench(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_watch(CLI::App& app, int& status);
 
-// Takes the program and its arguments off the end of a `nigh run` line and keeps them; returns the argc left.
+// Takes the program and its arguments off the end of a `nigh run` or `nigh watch` line and keeps them;
+// returns the argc left.
 int keep_program_words(const CLI::App& app, int argc, char** argv);
+std::vector<std::string>& program_words();
 
 // Prints "nigh COMMAND: message" to stderr and returns 1.
 int report_failure(const char* command, const std::string& message);

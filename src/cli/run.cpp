@@ -15,10 +15,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/run.hpp"
+#include "cli/watch.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
+#include "sys/start.hpp"
 
 namespace nigh::cli {
 
@@ -272,10 +274,14 @@ int start(const Options& options, const Ready& ready) {
 
 namespace {
 
-// The program and its arguments, as keep_program_words() found them.
-std::vector<std::string>& program_words() {
-  static std::vector<std::string> words;
-  return words;
+// The kernel tells who touches the program's memory without moving it; where it can't, the program runs as it
+// would have.
+void set_watch_policy(const Options& options) {
+  auto machine = load_this_machine();
+  auto nodes = machine ? policy_nodes(*machine, options.watch_nodes) : tl::unexpected(machine.error());
+  if (nodes && machine->node_count() < 2) return run_say(options, "--watch: one NUMA node, nothing to watch");
+  auto set = nodes ? sys::measure_only_policy(*nodes) : tl::unexpected(nodes.error());
+  if (!set) run_say(options, "--watch: " + set.error().message);
 }
 
 int run(const Options& options) {
@@ -288,6 +294,7 @@ int run(const Options& options) {
   auto ready = make_ready(options, *own);
   if (!ready) return run_failed(ready.error().message);
   if (ready->bind) look_at_program(options, ready->environment);
+  if (options.watch && !options.dry_run) set_watch_policy(options);
   for (const auto& remark : ready->environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, *ready) : start(options, *ready);
 }
@@ -310,6 +317,10 @@ void add_run(CLI::App& app, int& status) {
   command
       ->add_flag("--mpi", options->mpi, "The command starts MPI ranks (mpirun, srun): speed up its messages")
       ->excludes(ranks);
+  auto* watch = command->add_flag("--watch", options->watch,
+                                  "Let the kernel tell who touches the program's memory, for nigh watch -p");
+  command->add_option("--memory", options->watch_nodes, "With --watch: the nodes that its memory comes from")
+      ->needs(watch);
   command->add_option("--share", options->share, "Share between ranks also: data (static variables)")
       ->check(CLI::IsMember({"data"}));
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
@@ -332,9 +343,21 @@ void add_run(CLI::App& app, int& status) {
   });
 }
 
+std::vector<std::string>& program_words() {
+  static std::vector<std::string> words;
+  return words;
+}
+
 // CLI11 would read some of the program's own words (brackets, a second "--"), so it never sees them.
 int keep_program_words(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "run") != 0) return argc;
+  if (argc < 2) return argc;
+  if (std::strcmp(argv[1], "watch") == 0) {  // only after "--": it may also be given processes
+    int at = 2;
+    while (at < argc && std::strcmp(argv[at], "--") != 0) ++at;
+    if (at < argc) program_words().assign(argv + at + 1, argv + argc);
+    return at;
+  }
+  if (std::strcmp(argv[1], "run") != 0) return argc;
   const CLI::App* command = app.get_subcommand("run");
   int at = 2;
   while (at < argc && argv[at][0] == '-' && std::strcmp(argv[at], "--") != 0) {

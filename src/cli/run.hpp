@@ -23,6 +23,8 @@ struct RunOptions {
   std::string bind = "compact";
   int ranks = 0;
   bool mpi = false;
+  bool watch = false;
+  std::string watch_nodes;
   bool json = false, dry_run = false, keep_env = false, quiet = false;
   std::vector<std::string> command;
 };

@@ -1,72 +1,106 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `nigh watch --meters`: the ladder of meters as it stands on this machine for this user, probed and not
-// guessed, and what would have to be done to climb it.
+// `nigh watch`: its options, and which of its parts they ask for.
+#include "cli/watch.hpp"
+
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
 #include "sys/os.hpp"
-#include "watch/meter.hpp"
+#include "sys/run_folder.hpp"
+#include "watch/journal.hpp"
 
 namespace nigh::cli {
 
 namespace {
 
-struct Options {
-  bool meters = false, json = false;
+int undo(const WatchOptions& options) {
+  auto folder = sys::run_folder("watch");
+  if (!folder) return report_failure("watch", folder.error().message);
+  const watch::UndoReport report = watch::undo_all(sys::Os(), *folder);
+  if (options.json) {
+    nlohmann::ordered_json out = {{"format", "nigh-undo"},        {"version", 1},
+                                  {"restored", report.restored},  {"left_alone", report.left_alone},
+                                  {"gone", report.gone},          {"thawed", report.thawed},
+                                  {"sentences", report.sentences}};
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return 0;
+  }
+  fmt::print("{} masks and files put back, {} left as others have set them, {} gone, {} thawed\n",
+             report.restored, report.left_alone, report.gone, report.thawed);
+  for (const std::string& sentence : report.sentences) fmt::print("{}\n", sentence);
+  return 0;
+}
+
+struct Words {
+  std::string policy = "improved", pages = "live";
+  bool apply = false, advise = false;
 };
 
-std::string meters_json(const std::vector<watch::MeterState>& states, watch::Level chosen) {
-  nlohmann::ordered_json out = {
-      {"format", "nigh-meters"}, {"version", 1}, {"chosen", watch::level_name(chosen)}};
-  auto& meters = out["meters"] = nlohmann::ordered_json::array();
-  for (const watch::MeterState& one : states)
-    meters.push_back({{"level", watch::level_name(one.level)},
-                      {"name", one.name},
-                      {"usable", one.usable},
-                      {"confidence", one.confidence},
-                      {"sees", one.sees},
-                      {"missing", one.missing},
-                      {"remedy", one.remedy}});
-  return out.dump(2) + '\n';
-}
-
-std::string meters_text(const std::vector<watch::MeterState>& states, watch::Level chosen) {
-  std::string out = fmt::format("{:<2}{:<8}{:<8}{:<34}{}\n", "", "level", "usable", "meter",
-                                "what it sees, or what is missing");
-  for (const watch::MeterState& one : states) {
-    std::string what = one.usable ? one.sees : one.missing;
-    if (one.usable && one.confidence > 0) what += fmt::format(" (confidence at most {:g})", one.confidence);
-    if (one.usable && !one.missing.empty()) what += "; " + one.missing;
-    if (!one.remedy.empty()) what += "; " + one.remedy;
-    out += fmt::format("{:<2}{:<8}{:<8}{:<34}{}\n", one.level == chosen ? "*" : "",
-                       watch::level_name(one.level), one.usable ? "yes" : "no", one.name, what);
-  }
-  return out + "* is used: the first that can be\n";
-}
-
-int show(const Options& options) {
-  if (!options.meters) return report_failure("watch", "say --meters: it is all that this command can do yet");
-  auto states = watch::probe_meters(sys::Os());
-  watch::Level chosen = watch::choose(states).level;
-  std::fputs((options.json ? meters_json(states, chosen) : meters_text(states, chosen)).c_str(), stdout);
-  return 0;
+int watch_command(WatchOptions& options, const Words& words) {
+  auto policy = policy_from_name(words.policy);
+  if (!policy) return report_failure("watch", policy.error().message);
+  auto pages = watch::pages_from_name(words.pages);
+  if (!pages) return report_failure("watch", pages.error().message);
+  options.governor.policy = *policy;
+  options.governor.pages = *pages;
+  // What one started or named one may move; of everybody's, nothing unless told to.
+  options.governor.apply = words.apply || (!words.advise && !options.all);
+  if (options.meters) return watch_meters(options);
+  if (options.undo) return undo(options);
+  if (options.demo) return watch_demo(options);
+  return watch_run(options);
 }
 
 }  // namespace
 
 void add_watch(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("watch", "Watch where the memory of running programs is used from");
+  auto options = std::make_shared<WatchOptions>();
+  auto words = std::make_shared<Words>();
+  auto* command = app.add_subcommand(
+      "watch", "Measure running programs, decide where their threads and pages should be, and move them");
+  auto* pids = command->add_option("-p,--pid", options->pids, "Watch these processes and what they start")
+                   ->delimiter(',');
+  pids->check(CLI::PositiveNumber);
+  auto* all = command->add_flag("--all", options->all,
+                                "Watch every process that works; advises only, unless --apply");
+  all->excludes(pids);
+  auto* apply =
+      command->add_flag("--apply", words->apply, "Move threads and pages (default for -p and a command)");
+  command->add_flag("--advise", words->advise, "Move nothing, say what would be done")->excludes(apply);
+  command->add_option("--policy", words->policy, "improved (default), paper, hops or memory-only")
+      ->check(CLI::IsMember({"improved", "paper", "hops", "memory-only"}));
+  command
+      ->add_option("--pages", words->pages,
+                   "live (default), lazy, or frozen: the application pauses meanwhile")
+      ->check(CLI::IsMember({"live", "lazy", "frozen"}));
+  command->add_option("--interval", options->interval, "Seconds between looks (default 1)")
+      ->check(CLI::Range(0.2, 60.0));
+  command->add_option("--duration", options->duration, "Stop watching after so many seconds")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--memory", options->memory_nodes,
+                      "For a command: the nodes that its memory comes from (default: those of its PUs)");
+  command->add_option("--machine", options->machine,
+                      "The machine's links: a model or file, instead of what is found here");
+  command->add_option("--log", options->log, "Append each event to this file, as one line of JSON");
+  command->add_option("--listen", options->listen,
+                      "Serve /metrics, /state.json and /events on [ADDRESS:]PORT");
   auto* meters = command->add_flag("--meters", options->meters,
                                    "Tell how this machine can be measured by this user, and what is missing");
-  command->add_flag("--json", options->json, "For programs (docs/interfaces.md)")->needs(meters);
-  command->callback([options, &status] { status = show(*options); });
+  auto* demo = command->add_flag("--demo", options->demo, "Show the service on a simulated machine");
+  auto* undo_flag =
+      command->add_flag("--undo", options->undo, "Put back the masks and cpusets that were changed");
+  meters->excludes(demo)->excludes(undo_flag);
+  demo->excludes(undo_flag);
+  command->add_flag("--json", options->json, "For programs (docs/interfaces.md)");
+  command->add_flag("-q,--quiet", options->quiet, "Nothing on the terminal but errors");
+  command->footer("A program to start and watch comes last: nigh watch -- ./app input");
+  command->callback([options, words, &status] {
+    options->command = program_words();
+    status = watch_command(*options, *words);
+  });
 }
 
 }  // namespace nigh::cli

@@ -77,12 +77,4 @@ Result<void> clear_soft_dirty(const Os& os, int pid) {
               "can't write " + path + ": " + std::strerror(error), error);
 }
 
-std::vector<int> threads_of(const Os& os, int pid) {
-  std::vector<int> out;
-  for (const std::string& name : os.list("/proc/" + std::to_string(pid) + "/task"))
-    out.push_back(std::atoi(name.c_str()));
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 }  // namespace nigh::sys

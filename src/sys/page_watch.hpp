@@ -3,7 +3,7 @@
 //
 // What can be asked of, and done to, the pages of another process so as to see who touches them: on which
 // node each lies (move_pages(2) without targets), the writable ones made to fault again at their next write
-// (/proc/PID/clear_refs, the kernel's admin-guide/mm/soft-dirty), and the threads to look at.
+// (/proc/PID/clear_refs, the kernel's admin-guide/mm/soft-dirty).
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,5 @@ bool soft_dirty_works();
 // Write-protects all pages of a process, so that the next write to each is a minor fault. Takes time in
 // proportion to its resident memory. Errors: permission (the process of another user), io.
 Result<void> clear_soft_dirty(const Os& os, int pid);
-
-// Thread ids of a process, ascending; empty when it has ended.
-std::vector<int> threads_of(const Os& os, int pid);
 
 }  // namespace nigh::sys

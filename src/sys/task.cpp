@@ -6,6 +6,8 @@
 // line.
 #include "sys/task.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -28,6 +30,11 @@ std::vector<int> numbers_in(const Os& os, const std::string& where) {
 }
 }  // namespace
 
+double ticks_per_second() {
+  static const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return ticks > 0 ? ticks : 100;
+}
+
 Result<TaskFacts> parse_task(const std::string& stat) {
   std::size_t open = stat.find('('), close = stat.rfind(')');
   TaskFacts out;
@@ -39,6 +46,8 @@ Result<TaskFacts> parse_task(const std::string& stat) {
     for (int field = 3; words >> word; ++field) {  // numbered as in proc(5)
       if (field == 3) out.state = word[0];
       if (field == 4) out.parent = std::atoi(word.c_str());
+      if (field == 14 || field == 15)
+        out.cpu_seconds += std::strtod(word.c_str(), nullptr) / ticks_per_second();
       if (field == 20) out.threads = std::atol(word.c_str());
       if (field == 22) out.start = std::strtoull(word.c_str(), nullptr, 10);
       if (field == 39) out.cpu = std::atoi(word.c_str());

@@ -25,7 +25,9 @@ struct TaskFacts {
   long threads = 0;
   std::uint64_t start = 0;  // ticks since boot
   int cpu = -1;             // where it ran last
+  double cpu_seconds = 0;   // of CPU time so far, user and system
 };
+double ticks_per_second();
 // The line of /proc/PID/stat; nothing is believed but what follows the last ')'. Error: invalid.
 Result<TaskFacts> parse_task(const std::string& stat);
 // Of a process, or (tid > 0) of one of its threads. Errors: io (there is none), invalid.

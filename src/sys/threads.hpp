@@ -21,6 +21,10 @@ double now_seconds();
 // Seconds for which the calling thread really had a CPU: less than the time that passed when others had it
 // too.
 double thread_seconds();
+// The same of all threads of this process.
+double process_seconds();
+// Sleeps; a signal ends it early.
+void sleep_seconds(double seconds);
 
 // Tells the core (and an emulator that runs all CPUs in one thread) that this is a waiting loop.
 inline void spin_pause() {

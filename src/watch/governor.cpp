@@ -41,6 +41,15 @@ bool stays(const std::vector<int>& to) {
   return true;
 }
 
+// Who was sent from n to to[n] goes from to[n] to n; where two met, both go to where the first came from.
+std::vector<int> backwards(const std::vector<int>& to) {
+  std::vector<int> out(to.size());
+  for (std::size_t n = 0; n < to.size(); ++n) out[n] = static_cast<int>(n);
+  for (std::size_t n = to.size(); n-- > 0;)
+    if (to[n] != static_cast<int>(n)) out[static_cast<std::size_t>(to[n])] = static_cast<int>(n);
+  return out;
+}
+
 // How far a unit's accesses still go to the nodes that its memory was to leave (0 to 1).
 double to_old_nodes(const Application& now, const Action& action) {
   const Placement placement = now.placement();
@@ -223,6 +232,7 @@ void Governor::verify(const Sighting& sighting, Step& step) {
     if (find(sighting.units, action->unit) == nullptr) continue;
     Action back = *action;
     back.kind = Action::Kind::restore;
+    back.to = backwards(action->to);
     std::swap(back.before, back.after);
     step.actions.push_back(back);
   }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "sys/page_watch.hpp"
+#include "sys/task.hpp"
 #include "sys/threads.hpp"
 #include "watch/meter.hpp"
 #include "watch/numa_proc.hpp"

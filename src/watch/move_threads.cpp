@@ -21,8 +21,8 @@ namespace nigh::watch {
 namespace {
 class Binding {
  public:
-  Binding(const sys::Os& os, CpuSet pus, Journal& journal)
-      : os_(os), pus_(std::move(pus)), journal_(journal) {}
+  Binding(const sys::Os& os, CpuSet pus, std::set<int> only, Journal& journal)
+      : os_(os), pus_(std::move(pus)), only_(std::move(only)), journal_(journal) {}
 
   // False: nothing new was found. Error: the journal can't be written.
   Result<bool> round(const std::vector<sys::ProcessId>& processes) {
@@ -46,7 +46,7 @@ class Binding {
   void look_at(const sys::ProcessId& process, std::vector<MaskChange>& changes) {
     if (!sys::lives(os_, process)) return;
     for (int tid : sys::threads_of(os_, process.pid)) {
-      if (done_.count(tid) != 0) continue;
+      if (done_.count(tid) != 0 || (!only_.empty() && only_.count(tid) == 0)) continue;
       auto facts = sys::task_facts(os_, process.pid, tid);
       auto mask = sys::affinity(tid);
       if (!facts || !mask) continue;
@@ -86,6 +86,7 @@ class Binding {
 
   const sys::Os& os_;
   CpuSet pus_, last_;
+  std::set<int> only_;
   Journal& journal_;
   std::set<int> done_, named_;
 };
@@ -115,7 +116,7 @@ Result<ThreadReport> bind_threads(const sys::Os& os, const std::vector<sys::Proc
                                   const CpuSet& pus, Journal& journal, const BindOptions& options) {
   if (pus.empty()) return fail(Errc::invalid, "threads can't be bound to a node without PUs");
   double since = sys::now_seconds();
-  Binding binding(os, pus, journal);
+  Binding binding(os, pus, options.only, journal);
   bool more = true;
   while (more) {
     auto found = binding.round(options.descendants ? with_descendants(os, who) : who);

@@ -7,6 +7,7 @@
 // made.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct ThreadReport {
 
 struct BindOptions {
   bool descendants = true;  // the processes that these start (and have started), too
+  std::set<int> only;       // these threads; empty: all
   int most_rounds = 50;     // against a fork storm
   double most_seconds = 2;
 };

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "sys/page_watch.hpp"
+#include "sys/task.hpp"
 
 namespace nigh::watch {
 

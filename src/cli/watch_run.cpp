@@ -1,0 +1,214 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The service on this machine: what is watched (a program that is started, processes, all), and where what it
+// says goes (terminal, log, feed).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "cli/watch.hpp"
+#include "machine/load.hpp"
+#include "sys/memory.hpp"
+#include "sys/os.hpp"
+#include "sys/program.hpp"
+#include "sys/start.hpp"
+#include "sys/threads.hpp"
+#include "watch/feed.hpp"
+#include "watch/service.hpp"
+
+namespace nigh::cli {
+
+namespace {
+
+void remark(const WatchOptions& options, const std::string& sentence) {
+  if (!options.quiet) std::fprintf(stderr, "nigh watch: %s\n", sentence.c_str());
+}
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Everything that is said, to everybody who listens.
+class Outlets {
+ public:
+  static Result<std::unique_ptr<Outlets>> open(const WatchOptions& options) {
+    auto out = std::unique_ptr<Outlets>(new Outlets(options));
+    if (!options.log.empty()) {
+      out->log_.open(options.log, std::ios::app);
+      if (!out->log_)
+        return fail(Errc::io, fmt::format("can't append to {}: {}", options.log, std::strerror(errno)),
+                    errno);
+    }
+    if (!options.listen.empty()) {
+      auto feed = watch::Feed::open(options.listen);
+      if (!feed) return tl::unexpected(feed.error());
+      out->feed_ = *std::move(feed);
+      remark(options, "listens on " + out->feed_->url());
+    }
+    return out;
+  }
+
+  void event(const watch::Event& event, double elapsed) {
+    const std::string line = to_line(event, unix_seconds(), elapsed);
+    if (log_.is_open()) log_ << line << std::endl;  // flushed: a log is read after a crash
+    if (log_.is_open() && !log_ && !log_failed_) {
+      log_failed_ = true;
+      remark(options_, options_.log + " can't be written any more: the log ends here");
+    }
+    if (feed_) feed_->log(line);
+    if (options_.json) {
+      fmt::print("{}\n", line);
+      std::fflush(stdout);
+    } else if (!screen_) {
+      remark(options_, fmt::format("{:.0f} s {}: {}", elapsed, event.kind, event.sentence));
+    }
+  }
+
+  void snapshot(const watch::Snapshot& snapshot) {
+    if (feed_)
+      feed_->state(to_json(snapshot).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                   to_prometheus(snapshot));
+    if (!screen_) return;
+    fmt::print("\033[H\033[J{}", to_screen(snapshot, 80, true));
+    std::fflush(stdout);
+  }
+
+ private:
+  explicit Outlets(const WatchOptions& options)
+      : options_(options),
+        // A program that is started has the terminal for itself.
+        screen_(!options.json && !options.quiet && options.command.empty() && isatty(STDOUT_FILENO) != 0) {}
+  const WatchOptions& options_;
+  std::ofstream log_;
+  std::unique_ptr<watch::Feed> feed_;
+  bool screen_, log_failed_ = false;
+};
+
+// There is nothing to place: the program runs as it would have without us.
+int nothing_to_place(const WatchOptions& options, const std::string& why) {
+  remark(options, why);
+  if (options.command.empty()) return options.json || options.quiet ? 1 : watch_demo(options);
+  const int error = sys::become(options.command, sys::environment());
+  report_failure("watch", options.command.front() + ": " + std::strerror(error));
+  return error == ENOENT ? 127 : 126;
+}
+
+Result<int> start_command(const WatchOptions& options, const Machine& machine) {
+  auto nodes = policy_nodes(machine, options.memory_nodes);
+  if (!nodes) return tl::unexpected(nodes.error());
+  auto pid = sys::start_program(options.command, *nodes);
+  if (pid || pid.error().code != Errc::unsupported) return pid;
+  remark(options, pid.error().message + ": it is started without");
+  return sys::start_program(options.command, std::nullopt);
+}
+
+struct Setup {
+  Machine machine;
+  std::unique_ptr<Outlets> outlets;
+  std::optional<sys::Freezer> freezer;
+  watch::ServiceOptions service;
+};
+
+int watch_here(const WatchOptions& options, Setup setup) {
+  int child = 0;
+  if (!options.command.empty()) {
+    auto started = start_command(options, setup.machine);
+    if (!started) {
+      report_failure("watch", started.error().message);
+      return started.error().sys_errno == ENOENT ? 127 : 126;
+    }
+    child = *started;
+    setup.service.pids = {child};
+  }
+  std::optional<int> status;
+  const sys::Interrupt interrupt;
+  bool told = false;
+  const auto more = [&] {
+    if (child > 0 && !status) status = sys::ended(child);
+    if (!sys::Interrupt::flag()) return true;
+    // Ctrl-C reaches the program by the terminal; SIGTERM reaches us alone.
+    if (child > 0 && !status && !told) sys::send_signal(child, SIGTERM);
+    told = true;
+    return false;
+  };
+  auto service = watch::Service::make(sys::Os(), setup.machine, setup.service,
+                                      setup.freezer ? &*setup.freezer : nullptr);
+  if (service) {
+    (*service)->on_event = [&](const watch::Event& event, double elapsed) {
+      setup.outlets->event(event, elapsed);
+    };
+    (*service)->on_snapshot = [&](const watch::Snapshot& snapshot) { setup.outlets->snapshot(snapshot); };
+    if (auto ran = (*service)->run(more); !ran) remark(options, ran.error().message);
+  } else {
+    remark(options, service.error().message + (child > 0 ? "; the program runs on unwatched" : ""));
+  }
+  if (child == 0) return service ? 0 : 1;
+  while (!status) {
+    status = sys::ended(child);
+    if (!status) sys::sleep_seconds(0.02);
+  }
+  return *status;
+}
+
+}  // namespace
+
+Result<CpuSet> policy_nodes(const Machine& machine, const std::string& list) {
+  CpuSet known;
+  for (const int node : machine.nodes) known.set(machine.objects[static_cast<std::size_t>(node)].os_index);
+  if (!list.empty()) {
+    auto nodes = CpuSet::parse(list);
+    if (!nodes) return fail_in("--memory", nodes.error());
+    if (nodes->empty() || !nodes->minus(known).empty())
+      return fail(Errc::invalid,
+                  fmt::format("--memory {}: this machine has nodes {}", list, known.to_list()));
+    return *nodes;
+  }
+  CpuSet out;
+  if (auto mask = sys::affinity())
+    for (const int pu : mask->members())
+      if (const int node = machine.node_of_pu(pu); node >= 0)
+        out.set(machine.objects[static_cast<std::size_t>(machine.nodes[static_cast<std::size_t>(node)])]
+                    .os_index);
+  return out.empty() ? known : out;
+}
+
+int watch_run(const WatchOptions& options) {
+  Setup setup;
+  auto machine = options.machine.empty() ? load_this_machine() : load_machine(options.machine);
+  if (!machine) return report_failure("watch", machine.error().message);
+  setup.machine = *std::move(machine);
+  if (setup.machine.node_count() < 2)
+    return nothing_to_place(
+        options, "this machine has one NUMA node: all memory is equally near, and there is nothing to place");
+  if (auto links = Links::of(setup.machine); !links) {
+    if (options.command.empty()) return report_failure("watch", links.error().message);
+    return nothing_to_place(options, links.error().message);
+  }
+  if (options.command.empty() && options.pids.empty() && !options.all)
+    return report_failure(
+        "watch", "say what to watch: -p PID, --all, or -- and a program (--demo: a simulated machine)");
+  for (const int pid : options.pids)
+    if (auto facts = watch::facts_of(sys::Os(), pid); !facts)
+      return report_failure("watch", fmt::format("there is no process {}", pid));
+  setup.service.governor = options.governor;
+  setup.service.pids = options.pids;
+  setup.service.all = options.all;
+  setup.service.interval = options.interval;
+  setup.service.duration = options.duration;
+  if (options.governor.pages == watch::Pages::frozen) {  // before there are threads
+    auto freezer = sys::Freezer::start();
+    if (!freezer) return report_failure("watch", freezer.error().message);
+    setup.freezer.emplace(*std::move(freezer));
+  }
+  auto outlets = Outlets::open(options);
+  if (!outlets) return report_failure("watch", outlets.error().message);
+  setup.outlets = *std::move(outlets);
+  return watch_here(options, std::move(setup));
+}
+
+}  // namespace nigh::cli

@@ -1,0 +1,228 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/carry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace nigh::watch {
+
+namespace {
+
+constexpr int region_bits = 21;
+
+// Of regions that may lie where `parts` says: as many as possible stay, the others fill what is missing.
+void distribute(const std::vector<const UnitRegion*>& regions, const std::vector<double>& parts,
+                std::vector<RegionMove>& out) {
+  double all = 0;
+  for (const UnitRegion* region : regions) all += region->weight;
+  std::vector<double> room;
+  for (const double part : parts) room.push_back(part * all);
+  std::vector<const UnitRegion*> left;
+  for (const UnitRegion* region : regions) {
+    double& here = room[static_cast<std::size_t>(region->node)];
+    if (here >= region->weight / 2)
+      here -= region->weight;
+    else
+      left.push_back(region);
+  }
+  for (const UnitRegion* region : left) {
+    const auto to = std::max_element(room.begin(), room.end());
+    if (*to <= 0) continue;  // rounding: what is left over stays
+    *to -= region->weight;
+    out.push_back({region->region, region->node, static_cast<int>(to - room.begin())});
+  }
+}
+
+int number_of_threads(const Watched& unit) { return static_cast<int>(unit.threads.size()); }
+
+// Neighbours become one range.
+std::vector<Range> ranges_of(std::vector<std::uint64_t> regions) {
+  std::sort(regions.begin(), regions.end());
+  std::vector<Range> out;
+  for (const std::uint64_t region : regions) {
+    if (!out.empty() && out.back().last == region << region_bits)
+      out.back().last = (region + 1) << region_bits;
+    else
+      out.push_back({region << region_bits, (region + 1) << region_bits});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<RegionMove> regions_to_move(const Watched& unit, const Action& action) {
+  std::vector<RegionMove> out;
+  // By user: those of several nodes (-1), then each node's own. A node's threads are, by now or soon, on
+  // to[].
+  for (int user = -1; user < static_cast<int>(action.to.size()); ++user) {
+    std::vector<const UnitRegion*> regions;
+    for (const UnitRegion& region : unit.regions)
+      if (region.user == user) regions.push_back(&region);
+    if (regions.empty()) continue;
+    const std::vector<double>& parts =
+        user < 0 ? action.after.shared
+                 : action.after.own[static_cast<std::size_t>(action.to[static_cast<std::size_t>(user)])];
+    distribute(regions, parts, out);
+  }
+  return out;
+}
+
+Carrier::Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer)
+    : os_(os), machine_(machine), journals_(std::move(journals)), freezer_(freezer) {}
+
+Carried Carrier::carry(const Action& action, const Watched& unit) {
+  switch (action.kind) {
+    case Action::Kind::threads: return move_threads(action, unit);
+    case Action::Kind::pages:
+      if (action.how == Pages::lazy) {
+        lazy_[action.unit] = action;
+        return {false,
+                0,
+                {"moved", unit.unit.application.program.name + ": its pages follow as they are touched"}};
+      }
+      return move_memory(action, unit);
+    case Action::Kind::all_pages: lazy_.erase(action.unit); return move_memory(action, unit);
+    case Action::Kind::restore: {
+      lazy_.erase(action.unit);
+      Carried threads = move_threads(action, unit), pages = move_memory(action, unit);
+      threads.failed = threads.failed && pages.failed;
+      threads.megabytes = pages.megabytes;
+      threads.event.sentence += "; " + pages.event.sentence;
+      return threads;
+    }
+  }
+  return {};
+}
+
+Carried Carrier::move_threads(const Action& action, const Watched& unit) {
+  Carried out;
+  const std::string& name = unit.unit.application.program.name;
+  const sys::ProcessId process = {unit.pid, unit.start};
+  auto journal = Journal::open(journals_, process);
+  if (!journal) return {true, 0, {"failed", name + ": " + journal.error().message}};
+  std::map<int, std::set<int>> by_target;
+  for (const auto& [tid, node] : unit.threads) {
+    by_target[action.to[static_cast<std::size_t>(node)]].insert(tid);
+  }
+  ThreadReport sum;
+  std::string trouble;
+  for (const auto& [target, tids] : by_target) {
+    const CpuSet pus = pus_of_node(os_, number(target));
+    auto report = bind_threads(os_, {process}, pus, *journal, {.descendants = false, .only = tids});
+    if (!report) {
+      trouble = report.error().message;
+      continue;
+    }
+    sum.bound += report->bound;
+    sum.already += report->already;
+    sum.gone += report->gone;
+    sum.refused += report->refused;
+    if (sum.refusal.empty()) sum.refusal = report->refusal;
+  }
+  out.failed = sum.bound + sum.already == 0;
+  out.event = {out.failed ? "failed" : "moved",
+               name + ": " + (trouble.empty() ? sum.sentence() : trouble),
+               {{"threads", number_of_threads(unit)}, {"bound", sum.bound}, {"refused", sum.refused}}};
+  return out;
+}
+
+MoveOptions Carrier::options_for(const Action& action) {
+  MoveOptions out;
+  if (action.how == Pages::frozen) out.freezer = freezer_;
+  out.stop = &stop;
+  return out;
+}
+
+void Carrier::add(MoveReport& sum, const Result<MoveReport>& report, std::string& trouble) const {
+  if (!report) {
+    if (trouble.empty()) trouble = report.error().message;
+    return;
+  }
+  sum.asked += report->asked;
+  sum.moved += report->moved;
+  sum.already += report->already;
+  for (std::size_t c = 0; c < causes; ++c) sum.failed[c] += report->failed[c];
+  sum.bytes += report->bytes;
+  sum.held_back += report->held_back;
+  sum.other_policy += report->other_policy;
+  sum.seconds += report->seconds;
+  sum.moving += report->moving;
+  sum.paused += report->paused;
+  sum.pauses += report->pauses;
+  sum.calls += report->calls;
+  sum.stopped = sum.stopped || report->stopped;
+  if (sum.note.empty()) sum.note = report->note;
+}
+
+Carried Carrier::move_memory(const Action& action, const Watched& unit) {
+  const std::string& name = unit.unit.application.program.name;
+  const sys::ProcessId process = {unit.pid, unit.start};
+  MoveOptions options = options_for(action);
+  std::optional<Journal> journal;
+  if (options.freezer != nullptr) {
+    auto opened = Journal::open(journals_, process);
+    if (!opened) return {true, 0, {"failed", name + ": " + opened.error().message}};
+    journal = *std::move(opened);
+    options.journal = &*journal;
+  }
+  MoveReport sum;
+  std::string trouble;
+  // Nodes that the unit leaves for good: all that its process has there, also what no sample fell on.
+  PagePlan whole;
+  whole.process = process;
+  const std::vector<double> before = action.before.resident(), after = action.after.resident();
+  for (std::size_t n = 0; unit.whole && n < before.size(); ++n)
+    if (const int to = action.to[n]; to != static_cast<int>(n) && before[n] > 0 && after[n] == 0 &&
+                                     after[static_cast<std::size_t>(to)] > 0)
+      whole.nodes[number(static_cast<int>(n))] = number(to);
+  if (!whole.nodes.empty()) add(sum, watch::move_pages(os_, whole, options), trouble);
+  std::map<int, std::vector<std::uint64_t>> by_target;
+  for (const RegionMove& move : regions_to_move(unit, action))
+    if (whole.nodes.count(number(move.from)) == 0 || whole.nodes.at(number(move.from)) != number(move.to))
+      by_target[move.to].push_back(move.region);
+  for (const auto& [target, regions] : by_target) {
+    PagePlan plan;
+    plan.process = process;
+    plan.everything_to = number(target);
+    plan.ranges = ranges_of(regions);
+    add(sum, watch::move_pages(os_, plan, options), trouble);
+  }
+  Carried out;
+  out.megabytes = static_cast<double>(sum.bytes) / 1e6;
+  out.failed = sum.moved + sum.already == 0 && (!trouble.empty() || sum.failures() > 0);
+  nlohmann::ordered_json failures = nlohmann::ordered_json::object();
+  for (std::size_t c = 0; c < causes; ++c)
+    if (sum.failed[c] > 0) failures[cause_name(static_cast<Cause>(c))] = sum.failed[c];
+  out.event = {out.failed ? "failed" : "moved",
+               name + ": " + (trouble.empty() ? sum.sentence() : trouble),
+               {{"pages", sum.moved},
+                {"megabytes", out.megabytes},
+                {"gb_per_s", sum.gb_per_second()},
+                {"paused", sum.paused},
+                {"failures", failures}}};
+  return out;
+}
+
+double Carrier::follow(const Reading& reading, const std::vector<Watched>& units) {
+  double megabytes = 0;
+  for (const Watched& unit : units) {
+    const auto action = lazy_.find(unit.unit.id);
+    if (action == lazy_.end()) continue;
+    std::map<int, int> node_of;
+    for (const auto& [tid, node] : unit.threads) node_of[tid] = node;
+    std::map<std::uint64_t, int> goal;
+    for (const RegionMove& move : regions_to_move(unit, action->second)) goal[move.region] = move.to;
+    std::vector<Touch> touches;
+    for (const RegionTouches& seen : reading.regions)
+      if (const auto to = goal.find(seen.region); seen.pid == unit.pid && to != goal.end())
+        touches.push_back({seen.region << region_bits, number(to->second)});
+    if (touches.empty()) continue;
+    auto report = move_touched(os_, {unit.pid, unit.start}, touches, options_for(action->second));
+    if (report) megabytes += static_cast<double>(report->bytes) / 1e6;
+  }
+  return megabytes;
+}
+
+}  // namespace nigh::watch

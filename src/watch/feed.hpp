@@ -1,0 +1,36 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the service shows, over HTTP, for browsers and monitoring. It only tells; nothing can be asked of it
+// that changes anything. Listens on the loopback address unless told otherwise.
+//
+//     /metrics       Prometheus' text format (0.0.4)
+//     /state.json    the latest snapshot
+//     /events        server-sent events: "state" after each interval, "log" for each event
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace nigh::watch {
+
+class Feed {
+ public:
+  // "[ADDRESS:]PORT"; port 0 takes any that is free. Errors: invalid, io (the port is taken).
+  static Result<std::unique_ptr<Feed>> open(const std::string& where);
+  ~Feed();
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+  void state(const std::string& json, const std::string& metrics);
+  void log(const std::string& json_line);
+  [[nodiscard]] const std::string& url() const;
+
+ private:
+  struct Hub;
+  explicit Feed(std::unique_ptr<Hub> hub);
+  std::unique_ptr<Hub> hub_;
+};
+
+}  // namespace nigh::watch

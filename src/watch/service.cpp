@@ -1,0 +1,205 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/service.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "sys/pages.hpp"
+#include "sys/run_folder.hpp"
+#include "sys/start.hpp"
+#include "sys/task.hpp"
+#include "sys/threads.hpp"
+
+namespace nigh::watch {
+
+namespace {
+
+constexpr double look_every = 5;   // s, for new processes under --all
+constexpr double least_cpu = 0.2;  // cores that a process must use to be looked at under --all
+constexpr double least_megabytes = 16;
+constexpr std::size_t most_said = 100;
+
+double first_number(const Result<std::string>& text) {
+  return text ? std::strtod(text->c_str(), nullptr) : 0;
+}
+
+}  // namespace
+
+Result<ProcessFacts> facts_of(const sys::Os& os, int pid) {
+  auto facts = sys::task_facts(os, pid);
+  if (!facts) return tl::unexpected(facts.error());
+  ProcessFacts out;
+  out.pid = pid;
+  out.start = facts->start;
+  out.name = facts->name;
+  const double uptime = first_number(os.read_line("/proc/uptime"));
+  out.running = std::max(0.0, uptime - static_cast<double>(facts->start) / sys::ticks_per_second());
+  const std::string statm = os.read_line(fmt::format("/proc/{}/statm", pid)).value_or("");
+  if (const std::size_t space = statm.find(' '); space != std::string::npos)
+    out.megabytes =
+        std::strtod(statm.c_str() + space, nullptr) * static_cast<double>(sys::page_bytes()) / 1e6;
+  return out;
+}
+
+Result<std::unique_ptr<Service>> Service::make(const sys::Os& os, Machine machine, ServiceOptions options,
+                                               sys::Freezer* freezer) {
+  if (machine.node_count() < 2)
+    return fail(
+        Errc::unsupported,
+        "this machine has one NUMA node: all memory is equally near and there is nothing to place; see nigh "
+        "watch --demo");
+  auto links = Links::of(machine);
+  if (!links) return tl::unexpected(links.error());
+  auto journals = sys::run_folder("watch");
+  if (!journals) return tl::unexpected(journals.error());
+  return std::unique_ptr<Service>(
+      new Service(os, std::move(machine), *std::move(links), std::move(options), *journals, freezer));
+}
+
+Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions options,
+                 std::string journals, sys::Freezer* freezer)
+    : os_(os),
+      machine_(std::move(machine)),
+      links_(links),
+      options_(std::move(options)),
+      scene_(machine_),
+      governor_(std::move(links), options_.governor),
+      carrier_(os_, machine_, std::move(journals), freezer) {
+  const auto states = probe_meters(os_);
+  meter_state_ = choose(states);
+  meter_ = make_meter(meter_state_.level, os_);
+  started_ = sys::now_seconds();
+}
+
+double Service::elapsed() const { return sys::now_seconds() - started_; }
+
+void Service::say(Event event) {
+  said_.push_back(fmt::format("{:.0f} s {}: {}", elapsed(), event.kind, event.sentence));
+  if (said_.size() > most_said) said_.erase(said_.begin());
+  if (on_event) on_event(event, elapsed());
+}
+
+// The watched ones that live, with what they have started; under --all whoever works. False: none is left.
+bool Service::find_processes() {
+  std::set<int> pids;
+  for (const int pid : options_.pids) {
+    if (!sys::threads_of(os_, pid).empty()) pids.insert(pid);
+    for (const int child : sys::descendants_of(os_, pid)) pids.insert(child);
+  }
+  if (options_.all && elapsed() - last_look_ >= look_every) {
+    const double since = std::max(elapsed() - last_look_, 1e-3);
+    std::map<int, double> cpu;
+    for (const std::string& entry : os_.list("/proc")) {
+      int pid = 0;
+      if (std::from_chars(entry.data(), entry.data() + entry.size(), pid).ptr != entry.data() + entry.size())
+        continue;
+      auto facts = sys::task_facts(os_, pid);
+      if (!facts) continue;
+      const double seconds = facts->cpu_seconds;
+      const auto before = cpu_before_.find(pid);
+      cpu[pid] = seconds;
+      if (before == cpu_before_.end() || (seconds - before->second) / since < least_cpu ||
+          pid == sys::own_pid())
+        continue;
+      pids.insert(pid);
+    }
+    cpu_before_ = std::move(cpu);
+    last_look_ = elapsed();
+  } else if (options_.all) {
+    for (const ProcessFacts& known : processes_) pids.insert(known.pid);
+  }
+  processes_.clear();
+  for (const int pid : pids)
+    if (auto facts = facts_of(os_, pid); facts && (!options_.all || facts->megabytes >= least_megabytes))
+      processes_.push_back(*std::move(facts));
+  return options_.all || !processes_.empty();
+}
+
+void Service::follow() {
+  std::vector<int> pids;
+  for (const ProcessFacts& process : processes_) pids.push_back(process.pid);
+  if (pids == followed_) return;
+  followed_ = pids;
+  if (pids.empty()) return meter_->stop();
+  if (auto done = meter_->follow(pids); !done) say({"failed", "measuring: " + done.error().message});
+}
+
+void Service::interval() {
+  auto reading = meter_->read();
+  if (!reading) {
+    say({"failed", "measuring: " + reading.error().message});
+    return;
+  }
+  scene_.add(*reading, processes_);
+  const std::vector<Watched> watched = scene_.watched(links_);
+  sighting_ = {elapsed(), reading->level, reading->confidence, {}};
+  for (const Watched& one : watched) sighting_.units.push_back(one.unit);
+  Step step = governor_.look(sighting_);
+  for (Event& event : step.events) say(std::move(event));
+  const double before = sys::process_seconds();
+  int failed = 0;
+  for (const Action& action : step.actions)
+    for (const Watched& one : watched) {
+      if (one.unit.id != action.unit) continue;
+      Carried carried = carrier_.carry(action, one);
+      failed += carried.failed ? 1 : 0;
+      say(std::move(carried.event));
+    }
+  if (!step.actions.empty()) governor_.done(failed);
+  carrier_.follow(*reading, watched);
+  carried_cpu_ += sys::process_seconds() - before;
+}
+
+Snapshot Service::snapshot() const {
+  Snapshot out = make_snapshot(machine_, links_, sighting_);
+  out.policy = policy_name(options_.governor.policy);
+  out.mode = options_.governor.apply ? "applying" : "advising";
+  out.meter = meter_state_.name;
+  out.level = meter_state_.level;
+  out.cost = cost_;
+  out.elapsed = elapsed();
+  out.state = governor_.state() == Governor::State::settling ? "settling"
+              : governor_.state() == Governor::State::holding
+                  ? fmt::format("holding until {:.0f} s", governor_.hold_until())
+                  : "watching";
+  out.moves = governor_.moves();
+  out.rollbacks = governor_.rollbacks();
+  out.said = said_;
+  return out;
+}
+
+Result<void> Service::run(const std::function<bool()>& more) {
+  say({"start",
+       fmt::format("{}: {} by {}, measured by {} ({}, confidence at most {:.0f} %)", machine_.summary(),
+                   options_.governor.apply ? "applies what is decided" : "advises only",
+                   policy_name(options_.governor.policy), meter_state_.name, level_name(meter_state_.level),
+                   100 * meter_state_.confidence),
+       {{"policy", policy_name(options_.governor.policy)}, {"level", level_name(meter_state_.level)}}});
+  if (meter_state_.level == Level::none)
+    say({"advice",
+         "nothing can be measured here, so nothing will be moved; nigh watch --meters says what is missing"});
+  const double cpu = sys::process_seconds();
+  bool any = find_processes();
+  while (any && (options_.duration <= 0 || elapsed() < options_.duration)) {
+    follow();
+    sys::sleep_seconds(options_.interval);
+    if (!more()) break;
+    interval();
+    cost_ = std::max(0.0, sys::process_seconds() - cpu - carried_cpu_) / elapsed();
+    if (on_snapshot) on_snapshot(snapshot());
+    any = find_processes();
+  }
+  meter_->stop();
+  say({"end",
+       fmt::format("{} moves, {} taken back; own cost {:.2f} % of a core{}", governor_.moves(),
+                   governor_.rollbacks(), 100 * cost_, any ? "" : "; nothing that was watched runs any more"),
+       {{"moves", governor_.moves()}, {"rollbacks", governor_.rollbacks()}, {"own_cost", cost_}}});
+  return {};
+}
+
+}  // namespace nigh::watch

@@ -1,0 +1,73 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The service: each second it reads the meter, brings the scene up to date, asks the governor, and carries
+// out what that decides; every step is an event, for the log, the terminal and the feed alike. What it costs
+// itself is measured and shown. It ends when what it watches has ended, when its time is up, or at Ctrl-C;
+// the applications run on wherever they are then, and `nigh watch --undo` puts back what was changed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "sys/os.hpp"
+#include "watch/carry.hpp"
+#include "watch/meter.hpp"
+#include "watch/snapshot.hpp"
+
+namespace nigh::watch {
+
+struct ServiceOptions {
+  GovernorOptions governor;
+  std::vector<int> pids;  // and what they start
+  bool all = false;       // every process that this user may look at and that works: asked anew each 5 s
+  double interval = 1;    // s
+  double duration = 0;    // s; 0: no limit
+};
+
+// What a process is now: name, age, resident memory. Errors: io (gone).
+Result<ProcessFacts> facts_of(const sys::Os& os, int pid);
+
+class Service {
+ public:
+  // Errors: unsupported (one node, or a machine whose links are not known), permission (journals).
+  static Result<std::unique_ptr<Service>> make(const sys::Os& os, Machine machine, ServiceOptions options,
+                                               sys::Freezer* freezer);
+  // Called with each event, and with the snapshot after each interval.
+  std::function<void(const Event&, double elapsed)> on_event;
+  std::function<void(const Snapshot&)> on_snapshot;
+  // Until the end. `more`: asked after each interval whether to go on.
+  Result<void> run(const std::function<bool()>& more);
+  [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] const MeterState& meter_state() const { return meter_state_; }
+
+ private:
+  Service(const sys::Os& os, Machine machine, Links links, ServiceOptions options, std::string journals,
+          sys::Freezer* freezer);
+  bool find_processes();
+  void follow();
+  void interval();
+  void say(Event event);
+  [[nodiscard]] double elapsed() const;
+
+  sys::Os os_;
+  Machine machine_;
+  Links links_;
+  ServiceOptions options_;
+  Scene scene_;
+  Governor governor_;
+  Carrier carrier_;
+  MeterState meter_state_;
+  std::unique_ptr<Meter> meter_;
+  std::vector<ProcessFacts> processes_;
+  std::vector<int> followed_;
+  Sighting sighting_;
+  std::vector<std::string> said_;
+  std::map<int, double> cpu_before_;  // for --all: seconds of CPU at the last look
+  double started_ = 0, last_look_ = -1e9, cost_ = 0, carried_cpu_ = 0;
+};
+
+}  // namespace nigh::watch
