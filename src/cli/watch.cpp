@@ -51,7 +51,10 @@ std::string meters_text(const std::vector<watch::MeterState>& states, watch::Lev
 }
 
 int show(const Options& options) {
-  if (!options.meters) return report_failure("watch", "say --meters: it is all that this command can do yet");
+  if (!options.meters) {
+    report_failure("watch", "say --meters: it is all that this command can do yet");
+    return 2;
+  }
   auto states = watch::probe_meters(sys::Os());
   watch::Level chosen = watch::choose(states).level;
   std::fputs((options.json ? meters_json(states, chosen) : meters_text(states, chosen)).c_str(), stdout);

@@ -16,7 +16,8 @@ namespace nigh::watch {
 
 namespace {
 constexpr std::size_t budget_bytes = std::size_t{32} << 20;  // for the rings of all threads
-constexpr std::size_t most_bytes = (std::size_t{1} << 20) + (64 << 10);  // for one ring: 1 MiB and the user page
+constexpr std::size_t most_bytes =
+    (std::size_t{1} << 20) + (64 << 10);  // for one ring: 1 MiB and the user page
 constexpr std::size_t fewest_bytes = std::size_t{32} << 10;
 }  // namespace
 
@@ -33,12 +34,19 @@ Result<void> ThreadEvents::follow(const std::vector<int>& pids) {
   return fail(Errc::io, "none of the processes to watch is there any more", ESRCH);
 }
 
+// What one event may lock; half of it where the other half is for an AUX buffer.
+std::size_t ThreadEvents::share() const { return limit_ / planned_ / (options_.aux_bytes > 0 ? 2 : 1); }
+
 // A power of two; the kernel counts the user page, too.
 std::size_t ThreadEvents::ring_pages() const {
   std::size_t bytes = std::clamp(budget_bytes / planned_, fewest_bytes, most_bytes);
-  bytes = std::min(bytes, limit_ / planned_);
+  bytes = std::min(bytes, share());
   std::size_t pages = bytes / sys::page_size();
   return std::bit_floor(std::max<std::size_t>(2, pages) - 1);
+}
+
+std::size_t ThreadEvents::aux_pages() const {
+  return std::bit_floor(std::max<std::size_t>(2, std::min(options_.aux_bytes, share()) / sys::page_size()));
 }
 
 Result<void> ThreadEvents::open(int pid, int key) {
@@ -55,7 +63,7 @@ Result<void> ThreadEvents::open(int pid, int key) {
   if (!event) return tl::unexpected(event.error());
   thread.event = std::move(*event);
   auto done = thread.event.map(ring_pages());
-  if (done && options_.aux_bytes > 0) done = thread.event.map_aux(options_.aux_bytes / sys::page_size());
+  if (done && options_.aux_bytes > 0) done = thread.event.map_aux(aux_pages());
   if (done) done = led ? thread.leader.enable() : thread.event.enable();
   if (!done) return done;
   threads_[key] = std::move(thread);

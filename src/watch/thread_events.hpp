@@ -56,7 +56,9 @@ class ThreadEvents {
     int pid = 0;
     sys::PerfEvent leader, event;
   };
+  [[nodiscard]] std::size_t share() const;
   [[nodiscard]] std::size_t ring_pages() const;
+  [[nodiscard]] std::size_t aux_pages() const;
   Result<void> open(int pid, int key);
   void refresh();
 
