@@ -230,7 +230,8 @@ TEST(PerfLimits, RingsAreCountedByCpu) {
   rlimit own = {};
   ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &own), 0);
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  EXPECT_EQ(ring_limit(os), own.rlim_cur == RLIM_INFINITY ? none : 516 * 1024 * 4 + own.rlim_cur);
+  EXPECT_EQ(ring_limit(os),
+            own.rlim_cur == RLIM_INFINITY ? none : std::size_t{516} * 1024 * 4 + own.rlim_cur);
   EXPECT_EQ(perf_paranoid(os), 2);
   EXPECT_FALSE(may_perfmon(os));
   put("/proc/self/status", "CapEff:\t0000004000004000\n");  // CAP_PERFMON, CAP_IPC_LOCK
