@@ -12,7 +12,7 @@ _nigh() {
   fi
   local command=${words[1]:-} i
   if [ "$cword" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "machine plan run bench report --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "machine plan run bench report watch --help --version" -- "$cur")
     return
   fi
   if [ "$command" = run ]; then
@@ -52,6 +52,7 @@ _nigh() {
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead" ;;
     report) options="--out --bench --peers --account --machine --no-run --summary --json" ;;
+    watch) options="--meters --json" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
 }

@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <limits>
 #include <utility>
 
 namespace nigh::sys {
@@ -147,14 +149,34 @@ int perf_paranoid(const Os& os) {
   return line && !line->empty() ? std::atoi(line->c_str()) : 2;
 }
 
-bool may_perfmon(const Os& os) {
+namespace {
+// Whether CapEff in /proc/self/status holds one of the capabilities (linux/capability.h).
+bool has_capability(const Os& os, std::initializer_list<int> wanted) {
   auto status = os.read("/proc/self/status");
-  if (!status) return false;
-  auto at = status->find("CapEff:");
+  auto at = status ? status->find("CapEff:") : std::string::npos;
   if (at == std::string::npos) return false;
   unsigned long long caps = std::strtoull(status->c_str() + at + 7, nullptr, 16);
-  constexpr int cap_sys_admin = 21, cap_perfmon = 38;  // linux/capability.h
-  return ((caps >> cap_sys_admin) & 1) != 0 || ((caps >> cap_perfmon) & 1) != 0;
+  return std::any_of(wanted.begin(), wanted.end(), [&](int one) { return ((caps >> one) & 1) != 0; });
+}
+}  // namespace
+
+bool may_perfmon(const Os& os) {
+  constexpr int cap_sys_admin = 21, cap_perfmon = 38;
+  return has_capability(os, {cap_sys_admin, cap_perfmon});
+}
+
+std::size_t ring_limit(const Os& os) {
+  constexpr int cap_ipc_lock = 14;
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  rlimit locked = {};
+  if (has_capability(os, {cap_ipc_lock}) || perf_paranoid(os) < 0) return none;
+  if (::getrlimit(RLIMIT_MEMLOCK, &locked) != 0) locked.rlim_cur = 0;
+  if (locked.rlim_cur == RLIM_INFINITY) return none;
+  auto line = os.read_line("/proc/sys/kernel/perf_event_mlock_kb");
+  auto online = os.read_line("/sys/devices/system/cpu/online");
+  auto cpus = online ? CpuSet::parse(*online) : Result<CpuSet>();
+  std::size_t kib = line ? std::strtoull(line->c_str(), nullptr, 10) : 516;
+  return kib * 1024 * static_cast<std::size_t>(std::max(1, cpus ? cpus->count() : 1)) + locked.rlim_cur;
 }
 
 std::size_t raise_file_limit() {

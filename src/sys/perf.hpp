@@ -70,6 +70,10 @@ class PerfEvent {
 int perf_paranoid(const Os& os);
 // Whether this process may do what CAP_PERFMON (or CAP_SYS_ADMIN) allows: from CapEff in /proc/self/status.
 bool may_perfmon(const Os& os);
+// Bytes that the rings of this user may lock in all: perf_event_mlock_kb for each online CPU and
+// RLIMIT_MEMLOCK (perf_event_open(2)); no limit (SIZE_MAX) with CAP_IPC_LOCK or perf_event_paranoid -1. Other
+// programs of the user share it.
+std::size_t ring_limit(const Os& os);
 // Lifts the soft limit on open files to the hard one; returns the limit then.
 std::size_t raise_file_limit();
 

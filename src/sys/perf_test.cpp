@@ -7,8 +7,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <limits>
 #include <random>
 
 #include "sys/page_watch.hpp"
@@ -210,6 +214,30 @@ TEST(PerfEvent, SeesOurOwnFaults) {
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<long>(pages));
   ::munmap(data, pages * page_size());
+}
+
+TEST(PerfLimits, RingsAreCountedByCpu) {
+  std::string root = testing::TempDir() + "limits-" + std::to_string(std::random_device()());
+  auto put = [&](const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
+    ASSERT_TRUE(write_file(root + path, text));
+  };
+  put("/proc/self/status", "Name: x\nCapEff:\t0000000000000000\n");
+  put("/proc/sys/kernel/perf_event_paranoid", "2\n");
+  put("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
+  put("/sys/devices/system/cpu/online", "0-3\n");
+  Os os(root);
+  rlimit own = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &own), 0);
+  constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  EXPECT_EQ(ring_limit(os),
+            own.rlim_cur == RLIM_INFINITY ? none : std::size_t{516} * 1024 * 4 + own.rlim_cur);
+  EXPECT_EQ(perf_paranoid(os), 2);
+  EXPECT_FALSE(may_perfmon(os));
+  put("/proc/self/status", "CapEff:\t0000004000004000\n");  // CAP_PERFMON, CAP_IPC_LOCK
+  EXPECT_TRUE(may_perfmon(os));
+  EXPECT_EQ(ring_limit(os), none);
+  std::filesystem::remove_all(root);
 }
 
 TEST(PageWatch, PagesHaveNodesOrNone) {

@@ -20,10 +20,12 @@ namespace nigh::watch {
 
 namespace {
 
-constexpr double most_cost = 0.008;       // of one core: above it every second fault is let go
-constexpr double fault_seconds = 1.5e-6;  // what a fault takes from the watched thread
-constexpr double clear_share = 0.004;     // of one core, for write-protecting
-constexpr double victim_share = 0.01;     // of each watched thread's time, for faults that we provoke
+constexpr double most_cost = 0.008;           // of one core: above it every second fault is let go
+constexpr std::uint64_t many_samples = 1000;  // fewer are not what costs
+constexpr int quiet_readings = 8;             // after so many cheap ones, all faults are looked at again
+constexpr double fault_seconds = 1.5e-6;      // what a fault takes from the watched thread
+constexpr double clear_share = 0.004;         // of one core, for write-protecting
+constexpr double victim_share = 0.01;         // of each watched thread's time, for faults that we provoke
 constexpr double kernel_confidence = 0.8, soft_dirty_confidence = 0.5;
 
 class FaultMeter : public Meter {
@@ -61,7 +63,7 @@ class FaultMeter : public Meter {
         !provoked)
       troubled_ = provoked.error().message;
     reading.note = note();
-    adapt(reading.seconds > 0 ? looked / reading.seconds : 0);
+    adapt(reading.seconds > 0 ? looked / reading.seconds : 0, reading);
     reading.cost = reading.seconds > 0 ? (sys::thread_seconds() - began) / reading.seconds : 0;
     return reading;
   }
@@ -88,12 +90,17 @@ class FaultMeter : public Meter {
     }
   }
 
-  // `cost` of looking at the faults alone: a larger period makes write-protecting no cheaper.
-  void adapt(double cost) {
+  // `cost` of looking at the faults alone: a larger period makes write-protecting no cheaper. Losses raise
+  // the period, too: every second fault is a fair sample, what a full ring lets through is not.
+  void adapt(double cost, const Reading& reading) {
+    bool full = reading.lost * 10 > reading.samples;
+    bool dear = cost > most_cost && reading.samples > many_samples;
+    quiet_ = cost < most_cost / 4 && reading.lost == 0 ? quiet_ + 1 : 0;
     std::uint64_t next = period_;
-    if (cost > most_cost && period_ < 1024) next = period_ * 2;
-    if (cost < most_cost / 4 && period_ > 1) next = period_ / 2;
+    if ((dear || full) && period_ < 1024) next = period_ * 2;
+    if (quiet_ >= quiet_readings && period_ > 1) next = period_ / 2;
     if (next == period_) return;
+    quiet_ = 0;
     period_ = next;
     events_.set_period(period_);
   }
@@ -147,6 +154,7 @@ class FaultMeter : public Meter {
   double page_ = static_cast<double>(sys::page_size());
   double since_ = 0, cleared_ = -1e9, clear_took_ = 0, faults_ = 0;
   std::uint64_t period_ = 1, moved_ = 0;
+  int quiet_ = 0;  // readings in a row that cost little and lost nothing
   std::string troubled_;
 };
 

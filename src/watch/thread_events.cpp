@@ -1,7 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rings share a budget of locked memory: few threads get large rings, many get small ones.
+// Rings share a budget of locked memory, which is small for those without rights: few threads get large
+// rings, many get small ones, and when threads have come beyond what was planned for, all rings are made
+// anew.
 #include "watch/thread_events.hpp"
 
 #include <algorithm>
@@ -15,7 +17,8 @@ namespace nigh::watch {
 
 namespace {
 constexpr std::size_t budget_bytes = std::size_t{32} << 20;  // for the rings of all threads
-constexpr std::size_t most_bytes = std::size_t{1} << 20;     // for one ring
+constexpr std::size_t most_bytes =
+    (std::size_t{1} << 20) + (64 << 10);  // for one ring: 1 MiB and the user page
 constexpr std::size_t fewest_bytes = std::size_t{32} << 10;
 }  // namespace
 
@@ -24,6 +27,7 @@ ThreadEvents::ThreadEvents(sys::Os os, std::vector<perf_event_attr> attrs, Optio
 
 Result<void> ThreadEvents::follow(const std::vector<int>& pids) {
   sys::raise_file_limit();
+  limit_ = sys::ring_limit(os_) / 10 * 9;  // the rest is for others
   pids_ = pids;
   refresh();
   if (!threads_.empty() || pids.empty()) return {};
@@ -31,7 +35,22 @@ Result<void> ThreadEvents::follow(const std::vector<int>& pids) {
   return fail(Errc::io, "none of the processes to watch is there any more", ESRCH);
 }
 
-Result<void> ThreadEvents::open(int pid, int key, std::size_t sharers) {
+// What one event may lock; half of it where the other half is for an AUX buffer.
+std::size_t ThreadEvents::share() const { return limit_ / planned_ / (options_.aux_bytes > 0 ? 2 : 1); }
+
+// A power of two; the kernel counts the user page, too.
+std::size_t ThreadEvents::ring_pages() const {
+  std::size_t bytes = std::clamp(budget_bytes / planned_, fewest_bytes, most_bytes);
+  bytes = std::min(bytes, share());
+  std::size_t pages = bytes / sys::page_size();
+  return std::bit_floor(std::max<std::size_t>(2, pages) - 1);
+}
+
+std::size_t ThreadEvents::aux_pages() const {
+  return std::bit_floor(std::max<std::size_t>(2, std::min(options_.aux_bytes, share()) / sys::page_size()));
+}
+
+Result<void> ThreadEvents::open(int pid, int key) {
   Thread thread;
   thread.pid = pid;
   int tid = options_.by_cpu ? -1 : key, cpu = options_.by_cpu ? key : -1;
@@ -44,9 +63,8 @@ Result<void> ThreadEvents::open(int pid, int key, std::size_t sharers) {
   auto event = sys::PerfEvent::open(attrs_.back(), tid, cpu, led ? &thread.leader : nullptr);
   if (!event) return tl::unexpected(event.error());
   thread.event = std::move(*event);
-  std::size_t bytes = std::clamp(budget_bytes / sharers, fewest_bytes, most_bytes);
-  auto done = thread.event.map(std::bit_floor(bytes / sys::page_size()));
-  if (done && options_.aux_bytes > 0) done = thread.event.map_aux(options_.aux_bytes / sys::page_size());
+  auto done = thread.event.map(ring_pages());
+  if (done && options_.aux_bytes > 0) done = thread.event.map_aux(aux_pages());
   if (done) done = led ? thread.leader.enable() : thread.event.enable();
   if (!done) return done;
   threads_[key] = std::move(thread);
@@ -65,9 +83,13 @@ void ThreadEvents::refresh() {
     for (int cpu : cpus ? cpus->members() : std::vector<int>()) wanted[cpu] = -1;
   }
   std::erase_if(threads_, [&](const auto& one) { return !wanted.contains(one.first); });
+  if (wanted.size() > planned_) {
+    threads_.clear();
+    planned_ = wanted.size() + wanted.size() / 4;
+  }
   for (const auto& [key, pid] : wanted) {
     if (threads_.contains(key)) continue;
-    auto opened = open(pid, key, wanted.size());
+    auto opened = open(pid, key);
     if (opened || opened.error().sys_errno == ESRCH) continue;  // ESRCH: it has just ended
     if (refused_++ == 0) reason_ = opened.error();
   }

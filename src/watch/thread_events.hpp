@@ -56,7 +56,10 @@ class ThreadEvents {
     int pid = 0;
     sys::PerfEvent leader, event;
   };
-  Result<void> open(int pid, int key, std::size_t sharers);
+  [[nodiscard]] std::size_t share() const;
+  [[nodiscard]] std::size_t ring_pages() const;
+  [[nodiscard]] std::size_t aux_pages() const;
+  Result<void> open(int pid, int key);
   void refresh();
 
   sys::Os os_;
@@ -64,6 +67,8 @@ class ThreadEvents {
   Options options_;
   std::vector<int> pids_;
   std::map<int, Thread> threads_;  // by tid; in CPU mode by CPU
+  std::size_t limit_ = 0;          // bytes that our rings may lock
+  std::size_t planned_ = 16;       // rings that the limit is divided among
   std::size_t refused_ = 0;
   Error reason_;
   std::vector<std::byte> bytes_, aux_;

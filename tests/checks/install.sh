@@ -16,7 +16,7 @@ cmake --install "$build" --prefix "$prefix" >"$tmp/log" || { cat "$tmp/log"; fai
 mv "$tmp/a" "$tmp/moved"  # the tree can be moved as a whole
 prefix=$tmp/moved/prefix
 nigh=$prefix/bin/nigh
-for page in nigh nigh-machine nigh-plan nigh-run nigh-bench nigh-report; do
+for page in nigh nigh-machine nigh-plan nigh-run nigh-bench nigh-report nigh-watch; do
   [ -f "$prefix/share/man/man1/$page.1" ] || fail "no man page $page"
 done
 [ -f "$prefix/share/bash-completion/completions/nigh" ] || fail "no completion"

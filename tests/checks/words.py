@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("machine", "plan", "run", "bench", "report")
+COMMANDS = ("machine", "plan", "run", "bench", "report", "watch")
 
 
 def options_of_help(nigh: str, command: str) -> set[str]:
