@@ -32,7 +32,7 @@ void CallSize::took(std::size_t units, double seconds) {
   t_ = t_ * keep + seconds, xt_ = xt_ * keep + x * seconds;
   if (!begun_) {
     begun_ = true;
-    units_ = 2048;
+    units_ = seconds > aim_ ? 2048 : 4096;
     return;
   }
   double a = fixed(), b = each();

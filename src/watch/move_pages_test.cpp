@@ -179,9 +179,9 @@ TEST(CallSize, StaysEfficientWhereTheFixedPartIsLarge) {
 
 TEST(CallSize, AHugePageIsManyPages) {
   CallSize size(0.02);
-  EXPECT_EQ(size.pages(512), 1U);
-  size.took(512, 1e-4);
-  EXPECT_EQ(size.pages(512), 4U);
+  EXPECT_EQ(size.pages(512), 2U);
+  size.took(1024, 1e-4);
+  EXPECT_EQ(size.pages(512), 8U);
   for (int i = 0; i < 20; ++i) size.took(512, 1);
   EXPECT_EQ(size.pages(512), 1U) << "never none";
 }
