@@ -30,7 +30,8 @@ std::uint64_t failed_by(const MoveReport& report, Cause cause) {
 
 TEST(MovePages, TakesTheProcesssOwnMemoryOnSourceNodes) {
   std::string name = (std::filesystem::temp_directory_path() / "nigh-pages-XXXXXX").string();
-  std::string root = ::mkdtemp(name.data());
+  ASSERT_NE(::mkdtemp(name.data()), nullptr);
+  const std::string& root = name;
   std::filesystem::create_directories(root + "/proc/42");
   ASSERT_TRUE(sys::write_file(root + "/proc/42/maps",
                               "00400000-00500000 r-xp 00000000 08:01 5 /bin/app\n"

@@ -52,7 +52,7 @@ bool nothing_to_move(const PagePlan& plan, const sys::NumaMapping& facts, Candid
 }  // namespace
 
 int PagePlan::target_of(int node) const {
-  if (node < 0 || node == sys::untold) return -1;  // not there
+  if (node < 0) return -1;  // not there
   if (everything_to >= 0) return node == everything_to ? -1 : everything_to;
   auto found = nodes.find(node);
   return found == nodes.end() || found->second == node ? -1 : found->second;
