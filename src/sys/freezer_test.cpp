@@ -161,7 +161,8 @@ TEST(Freezer, PermissionIsRefusedWithoutHarm) {
 
 TEST(Freezer, UsesTheCgroupOfJustThese) {
   std::string name = (std::filesystem::temp_directory_path() / "nigh-freezer-XXXXXX").string();
-  std::string root = ::mkdtemp(name.data());
+  ASSERT_NE(::mkdtemp(name.data()), nullptr);
+  const std::string& root = name;
   Counter app;
   std::string pid = std::to_string(app.pid());
   auto put = [&](const std::string& file, const std::string& text) {

@@ -30,10 +30,15 @@ void CallSize::took(std::size_t units, double seconds) {
   auto x = static_cast<double>(units);
   n_ = n_ * keep + 1, x_ = x_ * keep + x, xx_ = xx_ * keep + x * x;
   t_ = t_ * keep + seconds, xt_ = xt_ * keep + x * seconds;
+  if (!begun_) {
+    begun_ = true;
+    units_ = seconds > aim_ ? 2048 : 4096;
+    return;
+  }
   double a = fixed(), b = each();
   double wanted = b > 0 ? std::max(aim_ - a, a * (1 / fixed_share - 1)) / b : most;
-  // At most a factor of two a step, so that one odd call does no harm.
-  units_ = std::clamp(std::clamp(wanted, units_ / 2, units_ * 2), fewest, most);
+  // In steps, so that one odd call does no harm.
+  units_ = std::clamp(std::clamp(wanted, units_ / 2, units_ * 4), fewest, most);
 }
 
 }  // namespace nigh::watch

@@ -24,7 +24,9 @@ class CallSize {
 
  private:
   double aim_;
-  double units_ = 2048;  // 3 to 8 ms on today's machines
+  double units_ =
+      1024;  // a millisecond or two on today's machines; then a larger one, so that both parts are told
+  bool begun_ = false;
   double n_ = 0, x_ = 0, xx_ = 0, t_ = 0, xt_ = 0;
 };
 

@@ -52,6 +52,7 @@ bool nothing_to_move(const PagePlan& plan, const sys::NumaMapping& facts, Candid
 }  // namespace
 
 int PagePlan::target_of(int node) const {
+  if (node < 0) return -1;  // not there
   if (everything_to >= 0) return node == everything_to ? -1 : everything_to;
   auto found = nodes.find(node);
   return found == nodes.end() || found->second == node ? -1 : found->second;
@@ -66,16 +67,18 @@ Result<Candidates> candidates(const sys::Os& os, const PagePlan& plan) {
   for (const sys::Mapping& one : *maps) {
     if (!movable(one)) continue;
     std::uint64_t page = sys::page_bytes();
+    int only = -1;
     if (numa) {
       while (at < numa->size() && (*numa)[at].first < one.first) ++at;
       // A mapping that came between the two files has no line: it is asked page by page.
       bool told = at < numa->size() && (*numa)[at].first == one.first;
       if (told && nothing_to_move(plan, (*numa)[at], out)) continue;
       if (told) page = (*numa)[at].page_bytes;
+      if (told && (*numa)[at].by_node.size() == 1) only = (*numa)[at].by_node.begin()->first;
     }
     for (Range piece : asked_of(plan, {one.first, one.last})) {
       piece.first = piece.first / page * page;
-      out.parts.push_back({piece, page});
+      out.parts.push_back({piece, page, only});
     }
   }
   return out;
@@ -95,6 +98,16 @@ Result<PageWalk> PageWalk::open(const sys::Os& os, const PagePlan& plan) {
   return out;
 }
 
+Result<std::vector<int>> PageWalk::nodes_of(const Candidate& part,
+                                            const std::vector<std::uint64_t>& pages) const {
+  bool known = part.only_node >= 0 && present_ && part.page_bytes == sys::page_bytes();
+  std::vector<int> status(pages.size(), part.only_node);
+  if (known) return status;
+  auto asked = sys::query_pages(plan_.process.pid, pages, status);
+  if (!asked) return tl::unexpected(asked.error());
+  return status;
+}
+
 Result<void> PageWalk::look(const Candidate& part, Range piece, std::vector<PageGroup>& groups) {
   std::vector<sys::PageRun> runs = {{piece.first, piece.last, false}};
   if (present_ && part.page_bytes == sys::page_bytes()) {
@@ -112,11 +125,11 @@ Result<void> PageWalk::look(const Candidate& part, Range piece, std::vector<Page
       for (std::uint64_t a = run.first; a < run.last; a = a / step * step + step) pages.push_back(a);
     }
   }
-  std::vector<int> status(pages.size());
-  auto asked = sys::query_pages(plan_.process.pid, pages, status);
-  if (!asked) return asked;
+  auto nodes = nodes_of(part, pages);
+  if (!nodes) return tl::unexpected(nodes.error());
+  const std::vector<int>& status = *nodes;
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    int target = status[i] >= 0 && status[i] != sys::untold ? plan_.target_of(status[i]) : -1;
+    int target = plan_.target_of(status[i]);
     if (target < 0) continue;
     std::uint64_t bytes = i >= huge_from ? huge_bytes : part.page_bytes;
     auto group = std::find_if(groups.begin(), groups.end(), [&](const PageGroup& one) {

@@ -35,6 +35,7 @@ struct PagePlan {
 struct Candidate {
   Range range;
   std::uint64_t page_bytes = 4096;  // more: hugetlb
+  int only_node = -1;  // all its pages are there, so they need no asking; -1: on several, not known
 };
 struct Candidates {
   std::vector<Candidate> parts;
@@ -61,6 +62,8 @@ class PageWalk {
   [[nodiscard]] const Candidates& found() const { return candidates_; }
 
  private:
+  [[nodiscard]] Result<std::vector<int>> nodes_of(const Candidate& part,
+                                                  const std::vector<std::uint64_t>& pages) const;
   Result<void> look(const Candidate& part, Range piece, std::vector<PageGroup>& groups);
   PagePlan plan_;
   Candidates candidates_;

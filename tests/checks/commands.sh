@@ -30,8 +30,9 @@ refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
 refused 2 'requires --probe' machine --quick
 refused 2 'excludes' machine --json --svg
 refused 2 "no benchmark 'nope'" bench nope
-refused 2 'requires --meters' watch --json
-refused 2 'say --meters' watch
+refused 2 'excludes' watch --all -p 1
+refused 2 'policy' watch --policy nope -p 1
+refused 2 'excludes' watch --demo --meters
 refused 1 "token 2 ('spread')" plan --teams 4,spread
 refused 1 'no PU in common' plan --teams 2,scatter --model barcelona --mask 99
 refused 1 "position 1 of 'a-b'" plan --teams 2,scatter --mask a-b

@@ -142,7 +142,7 @@ void exits_meanwhile() {
   for (bool frozen : {false, true}) {
     App app({});
     auto freezer = sys::Freezer::start();
-    std::thread killer([&] { nap(frozen ? 0.05 : 0.03), app.kill_now(); });
+    std::thread killer([&] { nap(0.4), app.kill_now(); });
     watch::MoveOptions how;
     how.freezer = frozen ? &*freezer : nullptr;
     how.call_seconds = 0.005;

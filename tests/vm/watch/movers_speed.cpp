@@ -82,6 +82,12 @@ void table(bool works) {
                   *std::min_element(way.found.begin(), way.found.end()),
                   *std::max_element(way.found.begin(), way.found.end()),
                   median(way.found) / median(ways[0].found));
+  // Pausing is what makes it fast where the application keeps the CPUs busy; else moving is copying, whoever
+  // calls.
+  double best = 0;
+  for (const Way& way : ways)
+    if (way.name.rfind("frozen", 0) == 0 && !way.found.empty()) best = std::max(best, median(way.found));
+  check(!works || best >= 2 * median(ways[0].found), "frozen is not twice as fast as migrate_pages");
   std::printf("throughput, live, in the move_pages calls alone: %.3f GB/s\n", median(in_calls));
   app.ends_right();
 }
@@ -103,6 +109,7 @@ void batches(bool works) {
   std::vector<int> status(pages.size());
   int at = 0;
   for (std::size_t batch : {64U, 512U, 2048U, 8192U}) {
+    if (works && batch < 512) continue;  // 40 s
     std::vector<double> rates;
     for (int round = 0; round < 3; ++round) {
       int to = at == 2 ? 3 : 2;
