@@ -23,18 +23,6 @@ std::vector<Application> applications_of(const std::vector<Unit>& units) {
   return out;
 }
 
-bool same_memory(const Application& a, const Application& b) {
-  const auto near = [](const std::vector<double>& x, const std::vector<double>& y) {
-    double difference = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) difference += std::abs(x[i] - y[i]);
-    return difference < 0.02;
-  };
-  if (!near(a.shared, b.shared)) return false;
-  for (std::size_t i = 0; i < a.own.size(); ++i)
-    if (!near(a.own[i], b.own[i])) return false;
-  return true;
-}
-
 bool stays(const std::vector<int>& to) {
   for (std::size_t n = 0; n < to.size(); ++n)
     if (to[n] != static_cast<int>(n)) return false;
@@ -69,6 +57,7 @@ nlohmann::ordered_json decision_details(const Decision& decision, const std::vec
   for (std::size_t a = 0; a < units.size(); ++a) {
     if (stays(decision.to[a]) && decision.megabytes[a] == 0) continue;
     moves.push_back({{"application", units[a].application.program.name},
+                     {"unit", units[a].id},
                      {"to", decision.to[a]},
                      {"megabytes", decision.megabytes[a]},
                      {"seconds_before", decision.now[a].seconds},
@@ -153,7 +142,7 @@ void Governor::watch(const Sighting& sighting, Step& step) {
                      sighting.units[a].application, decision->after[a],   options_.pages};
     if (!stays(action.to)) step.actions.push_back(action);
     action.kind = Action::Kind::pages;
-    if (!same_memory(action.before, action.after)) step.actions.push_back(action);
+    if (decision->megabytes[a] > 0.01 * action.before.megabytes) step.actions.push_back(action);
   }
   if (step.actions.empty()) return hold(sighting.time, options_.hold);
   step.events.push_back({"decision", decision->reason, details});

@@ -129,6 +129,36 @@ void Service::follow() {
   if (auto done = meter_->follow(pids); !done) say({"failed", "measuring: " + done.error().message});
 }
 
+// Who shares memory with whom, and where; once it was the same in two looks, and again when it is another.
+void Service::tell_units(const std::vector<Watched>& watched) {
+  std::string sentence;
+  nlohmann::ordered_json units = nlohmann::ordered_json::array();
+  for (const Watched& one : watched) {
+    const Application& a = one.unit.application;
+    std::string where;
+    for (std::size_t i = 0; i < a.threads.size(); ++i)
+      if (a.threads[i] > 0)
+        where += fmt::format("{}{:.0f} on node {}", where.empty() ? "" : ", ", a.threads[i],
+                             machine_.objects[static_cast<std::size_t>(machine_.nodes[i])].os_index);
+    sentence += fmt::format("{}{}: {}", sentence.empty() ? "" : "; ", a.program.name, where);
+    nlohmann::ordered_json threads = nlohmann::ordered_json::array();
+    for (const auto& [tid, node] : one.threads) threads.push_back({{"tid", tid}, {"node", node}});
+    units.push_back({{"application", a.program.name},
+                     {"unit", one.unit.id},
+                     {"pid", one.pid},
+                     {"threads", threads},
+                     {"shared", a.sharing},
+                     {"megabytes", a.megabytes}});
+  }
+  if (sentence == units_before_ && sentence != units_told_) {
+    units_told_ = sentence;
+    say({"applications",
+         sentence.empty() ? "none that accesses memory" : "threads that share memory: " + sentence,
+         {{"applications", units}, {"confidence", sighting_.confidence}}});
+  }
+  units_before_ = sentence;
+}
+
 void Service::interval() {
   auto reading = meter_->read();
   if (!reading) {
@@ -139,6 +169,7 @@ void Service::interval() {
   const std::vector<Watched> watched = scene_.watched(links_);
   sighting_ = {elapsed(), reading->level, reading->confidence, {}};
   for (const Watched& one : watched) sighting_.units.push_back(one.unit);
+  tell_units(watched);
   Step step = governor_.look(sighting_);
   for (Event& event : step.events) say(std::move(event));
   const double before = sys::process_seconds();

@@ -51,6 +51,7 @@ class Service {
   void follow();
   void interval();
   void say(Event event);
+  void tell_units(const std::vector<Watched>& watched);
   [[nodiscard]] double elapsed() const;
 
   sys::Os os_;
@@ -66,6 +67,7 @@ class Service {
   std::vector<int> followed_;
   Sighting sighting_;
   std::vector<std::string> said_;
+  std::string units_before_, units_told_;
   std::map<int, double> cpu_before_;  // for --all: seconds of CPU at the last look
   double started_ = 0, last_look_ = -1e9, cost_ = 0, carried_cpu_ = 0;
 };

@@ -99,6 +99,7 @@ void add_wrapped(std::string& out, const std::string& text, std::size_t columns)
     const std::size_t space = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, space - at);
     if (line.size() > 4 && line.size() + word.size() > columns) {
+      line.pop_back();
       add_line(out, line, columns);
       line = "    ";
     }
@@ -141,11 +142,10 @@ std::string to_screen(const Snapshot& s, int columns, bool color) {
       fmt::format("nigh watch: {}{}, {} by {}, {:.0f} s, {}", clean(s.machine),
                   s.predicted ? " (simulated)" : "", s.mode, s.policy, s.elapsed, s.state);
   out += title(head) + "\n";
-  add_line(
-      out,
-      fmt::format("meter: {} ({}), confidence {:.0f} %; own cost {:.2f} % of a core; {} moves, {} taken back",
-                  s.meter, level_name(s.level), 100 * s.confidence, 100 * s.cost, s.moves, s.rollbacks),
-      width);
+  add_line(out,
+           fmt::format("{} ({}), confidence {:.0f} %; own cost {:.2f} % of a core; {} moves, {} undone",
+                       s.meter, level_name(s.level), 100 * s.confidence, 100 * s.cost, s.moves, s.rollbacks),
+           width);
   out += "\n" + title("node  threads   memory MB   local") + "\n";
   for (const Snapshot::Node& node : s.nodes)
     add_line(out,
