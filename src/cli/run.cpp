@@ -284,17 +284,26 @@ void set_watch_policy(const Options& options) {
   if (!set) run_say(options, "--watch: " + set.error().message);
 }
 
+// No teams to place: the program is only made measurable.
+int start_plainly(const Options& options) {
+  std::fflush(nullptr);
+  const int error = sys::become(options.command, sys::environment());
+  run_failed(options.command.front() + ": " + std::strerror(error));
+  return error == ENOENT ? run_status_not_found : run_status_cannot_execute;
+}
+
 int run(const Options& options) {
   auto own = sys::affinity();  // first of all: nothing may have bound us yet
   if (!own) return run_failed(own.error().message);
   if (options.command.empty())
     return run_failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
+  if (options.watch && !options.dry_run) set_watch_policy(options);
   if (options.ranks > 0) return run_ranks(options, *own);
   if (options.mpi) return run_mpi(options, *own);
+  if (options.watch && !has_teams(options) && !options.dry_run) return start_plainly(options);
   auto ready = make_ready(options, *own);
   if (!ready) return run_failed(ready.error().message);
   if (ready->bind) look_at_program(options, ready->environment);
-  if (options.watch && !options.dry_run) set_watch_policy(options);
   for (const auto& remark : ready->environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, *ready) : start(options, *ready);
 }
