@@ -140,20 +140,7 @@ void Carrier::add(MoveReport& sum, const Result<MoveReport>& report, std::string
     if (trouble.empty()) trouble = report.error().message;
     return;
   }
-  sum.asked += report->asked;
-  sum.moved += report->moved;
-  sum.already += report->already;
-  for (std::size_t c = 0; c < causes; ++c) sum.failed[c] += report->failed[c];
-  sum.bytes += report->bytes;
-  sum.held_back += report->held_back;
-  sum.other_policy += report->other_policy;
-  sum.seconds += report->seconds;
-  sum.moving += report->moving;
-  sum.paused += report->paused;
-  sum.pauses += report->pauses;
-  sum.calls += report->calls;
-  sum.stopped = sum.stopped || report->stopped;
-  if (sum.note.empty()) sum.note = report->note;
+  sum.add(*report);
 }
 
 Carried Carrier::move_memory(const Action& action, const Watched& unit) {

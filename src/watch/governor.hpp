@@ -57,7 +57,7 @@ struct GovernorOptions {
   bool apply = false;  // false: advises only
   Pages pages = Pages::live;
   double least_confidence = 0.3;
-  int steady = 3;           // sightings of the same units in the same places before a decision
+  int steady = 5;           // sightings of the same units in the same places before a decision
   double verify_after = 3;  // s after moving
   double hold = 10;         // s between decisions
   double back_off = 30;     // s after a rollback, doubled each time

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "watch/move_report.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -48,6 +50,27 @@ Cause cause_of_call(int error) {
     case EACCES: return Cause::no_node;
     default: return Cause::other;
   }
+}
+
+void MoveReport::add(const MoveReport& other) {
+  asked += other.asked;
+  moved += other.moved;
+  already += other.already;
+  for (std::size_t c = 0; c < causes; ++c) failed[c] += other.failed[c];
+  bytes += other.bytes;
+  held_back += other.held_back;
+  other_policy = std::max(other_policy, other.other_policy);  // the same mappings each time
+  seconds += other.seconds;
+  moving += other.moving;
+  paused += other.paused;
+  longest_pause = std::max(longest_pause, other.longest_pause);
+  pauses += other.pauses;
+  expired_pauses += other.expired_pauses;
+  calls += other.calls;
+  call_pages = other.call_pages;
+  longest_call = std::max(longest_call, other.longest_call);
+  stopped = stopped || other.stopped;
+  if (note.empty()) note = other.note;
 }
 
 std::uint64_t MoveReport::failures() const {

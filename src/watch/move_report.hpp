@@ -42,6 +42,8 @@ struct MoveReport {
   double longest_call = 0;        // seconds
   bool stopped = false;           // asked to stop, or the process is gone
   std::string note;               // why less was done than asked, empty: it was all done
+  // Of moves that followed each other, as one.
+  void add(const MoveReport& other);
   [[nodiscard]] std::uint64_t failures() const;
   // Whether asked = moved + already + failures.
   [[nodiscard]] bool adds_up() const { return asked == moved + already + failures(); }

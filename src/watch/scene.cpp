@@ -58,8 +58,15 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
     named.insert(fact.pid);
   }
   std::erase_if(processes_, [&](const auto& entry) { return named.count(entry.first) == 0; });
-  const double factor = std::pow(0.5, reading.seconds / options_.half_life);
-  for (auto& [pid, process] : processes_) age(process, factor);
+  for (auto& [pid, process] : processes_) {
+    double known = 0;
+    for (const auto& [tid, thread] : process.threads) known += sum(thread.by_node);
+    const bool plenty = known > options_.plenty * static_cast<double>(process.threads.size());
+    age(process, std::pow(0.5, reading.seconds / (plenty ? options_.half_life : options_.long_half_life)));
+  }
+  const double factor = std::pow(0.5, reading.seconds / options_.long_half_life);
+  samples_ = samples_ * factor + static_cast<double>(reading.samples);
+  lost_ = lost_ * factor + static_cast<double>(reading.lost);
   rate_ = reading.rate;
   for (const ThreadTraffic& seen : reading.threads) {
     const auto process = processes_.find(seen.pid);
@@ -78,6 +85,11 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
     if (const int node = node_index(seen.node); node >= 0) region.node = node;
     for (const auto& [tid, count] : seen.by_thread) region.by_thread[tid] += count;
   }
+}
+
+double Scene::confidence(double most) const {
+  constexpr double half = 200;  // samples that give half of it
+  return samples_ > 0 ? most * samples_ / (samples_ + half) * samples_ / (samples_ + lost_) : 0;
 }
 
 // Threads whose touches overlap, by the union of pairs: the part of each one's touches that goes to a region,

@@ -49,10 +49,12 @@ struct Watched {
 };
 
 struct SceneOptions {
-  double half_life = 5;  // s after which a sample counts half
-  double overlap = 0.1;  // part of two threads' touches that goes to the same memory: then they share
-  double user = 0.1;     // part of a region's touches that makes a node one of its users
-  double active = 5;     // samples (with age) that a thread must have to be placed
+  double half_life = 5;        // s after which a sample counts half, where there are `plenty`
+  double long_half_life = 60;  // ... and where there are fewer: a slow meter needs a longer look
+  double plenty = 200;         // samples of each thread
+  double overlap = 0.1;        // part of two threads' touches that goes to the same memory: then they share
+  double user = 0.1;           // part of a region's touches that makes a node one of its users
+  double active = 5;           // samples (with age) that a thread must have to be placed
 };
 
 class Scene {
@@ -62,6 +64,9 @@ class Scene {
   // no more is forgotten.
   void add(const Reading& reading, const std::vector<ProcessFacts>& facts);
   [[nodiscard]] std::vector<Watched> watched(const Links& links) const;
+  // Of all that is remembered, as a meter's of one interval: from the number of samples, what was lost, and
+  // `most`, the best that the meter can have.
+  [[nodiscard]] double confidence(double most) const;
 
  private:
   struct Thread {
@@ -87,7 +92,8 @@ class Scene {
   SceneOptions options_;
   std::map<int, int> index_of_;  // OS number of a node to its index
   std::map<int, Process> processes_;
-  double rate_ = 0;     // accesses per us of all, 0: not known
+  double rate_ = 0;  // accesses per us of all, 0: not known
+  double samples_ = 0, lost_ = 0;
   double seconds_ = 1;  // of the last reading
 };
 

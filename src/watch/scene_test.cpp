@@ -100,6 +100,26 @@ TEST(Scene, OldSamplesFade) {
   EXPECT_GT(a.own[0][3], 0.95);
 }
 
+// What a slow meter saw is kept for longer, and adds up to confidence.
+TEST(Scene, FewSamplesAreKeptForLonger) {
+  Scene scene(opteron());
+  Reading one, nothing;
+  touch(one, 9, 1, 0, {10}, 0, 20);
+  one.samples = 20;
+  nothing.seconds = 1;
+  EXPECT_EQ(scene.confidence(1), 0);
+  scene.add(one, {facts(9)});
+  const double first = scene.confidence(0.8);
+  for (int s = 0; s < 20; ++s) scene.add(nothing, {facts(9)});
+  EXPECT_EQ(scene.watched(links()).size(), 1U);
+  for (int s = 0; s < 20; ++s) scene.add(one, {facts(9)});
+  EXPECT_GT(scene.confidence(0.8), 4 * first);
+  EXPECT_LT(scene.confidence(0.8), 0.8);
+  one.lost = 60;
+  for (int s = 0; s < 200; ++s) scene.add(one, {facts(9)});
+  EXPECT_LT(scene.confidence(0.8), 0.25);
+}
+
 TEST(Scene, WhoIsGoneOrAnotherIsForgotten) {
   Scene scene(opteron());
   Reading reading;

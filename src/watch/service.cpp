@@ -167,7 +167,7 @@ void Service::interval() {
   }
   scene_.add(*reading, processes_);
   const std::vector<Watched> watched = scene_.watched(links_);
-  sighting_ = {elapsed(), reading->level, reading->confidence, {}};
+  sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}};
   for (const Watched& one : watched) sighting_.units.push_back(one.unit);
   tell_units(watched);
   Step step = governor_.look(sighting_);

@@ -10,7 +10,7 @@
  * so the sum is the same wherever and whenever they happen. At the end: where each thread is and was, where
  * the pages are, and the sum:
  *
- *     group 0 threads 471:1 472:1 473:0 474:0 pages 0:256 sum 1f3a...
+ *     group 0 threads 471:1 472:1 473:0 474:0 pages 0:256 kernel 0 sum 1f3a...
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,6 +34,7 @@ struct group {
 struct worker {
   struct group* group;
   int number, node, last_node, tid;
+  long moved_by_kernel;
 };
 
 static struct group groups[most_groups];
@@ -63,6 +64,20 @@ static void bind_to_node(int node) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) fail("sched_setaffinity");
 }
 
+// numa_pages_migrated of the calling thread: what the kernel's balancing moved because of it.
+static long moved_by_kernel(void) {
+  FILE* file = fopen("/proc/thread-self/sched", "r");
+  if (file == NULL) return 0;
+  char line[256];
+  long moved = 0;
+  while (fgets(line, sizeof line, file) != NULL) {
+    const char* colon = strchr(line, ':');
+    if (strncmp(line, "numa_pages_migrated", 19) == 0 && colon != NULL) moved = atol(colon + 1);
+  }
+  fclose(file);
+  return moved;
+}
+
 static void* work(void* argument) {
   struct worker* me = argument;
   bind_to_node(me->node);
@@ -81,6 +96,7 @@ static void* work(void* argument) {
   unsigned cpu = 0, node = 0;
   syscall(SYS_getcpu, &cpu, &node, NULL);
   me->last_node = (int)node;
+  me->moved_by_kernel = moved_by_kernel();
   return NULL;
 }
 
@@ -114,9 +130,11 @@ static void print_group(int number, const struct worker* workers, int count) {
   printf(" pages");
   for (int node = 0; node < 64; ++node)
     if (by_node[node] > 0) printf(" %d:%d", node, by_node[node]);
+  long moved = 0;
+  for (int i = 0; i < count; ++i) moved += workers[i].group == group ? workers[i].moved_by_kernel : 0;
   uint64_t sum = 14695981039346656037ULL;
   for (size_t i = 0; i < bytes / 8; ++i) sum = (sum ^ group->data[i]) * 1099511628211ULL;
-  printf(" sum %016llx\n", (unsigned long long)sum);
+  printf(" kernel %ld sum %016llx\n", moved, (unsigned long long)sum);
 }
 
 int main(int argc, char** argv) {
@@ -132,7 +150,7 @@ int main(int argc, char** argv) {
   int count = 0;
   for (int g = 0; g < group_count; ++g)
     for (int n = 0; n < groups[g].count * per_node; ++n)
-      workers[count++] = (struct worker){&groups[g], n, groups[g].nodes[n / per_node], -1, 0};
+      workers[count++] = (struct worker){&groups[g], n, groups[g].nodes[n / per_node], -1, 0, 0};
   for (int i = 0; i < count; ++i) pthread_create(&threads[i], NULL, work, &workers[i]);
   for (int i = 0; i < count; ++i) pthread_join(threads[i], NULL);
   for (int g = 0; g < group_count; ++g) print_group(g, workers, count);
