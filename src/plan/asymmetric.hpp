@@ -45,7 +45,9 @@ struct PolicyOptions {
   std::vector<double> slots;      // improved: threads that a node has room for; empty: one application a node
   std::size_t candidates = 24;    // improved: how many valuable assignments are simulated
   std::size_t simulations = 400;  // improved: in all
-  double least_gain = 0.02;       // improved: gains below this part are noise
+  // improved: shared memory may be spread over nodes (not where the kernel would gather it again).
+  bool spread = true;
+  double least_gain = 0.02;  // improved: gains below this part are noise
 };
 
 // Whether it is worth looking at (slides 6 and 7; thresholds of the paper).

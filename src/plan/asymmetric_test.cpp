@@ -157,6 +157,17 @@ TEST(Improved, SpreadsMemoryWhereOneNodesIsNotEnough) {
   EXPECT_LT(ours.after[0].shared[0], 0.9);
 }
 
+TEST(Improved, KeepsSharedMemoryTogetherWhereToldTo) {
+  const Links links = test::links_of("opteron-6272");
+  PolicyOptions options;
+  options.spread = false;
+  const Decision d = decided(Policy::improved, links, {streamcluster({0, 5}, 0)}, options);
+  EXPECT_TRUE(d.apply);
+  EXPECT_EQ(*std::max_element(d.after[0].shared.begin(), d.after[0].shared.end()), 1) << d.reason;
+  EXPECT_NEAR(d.then[0].seconds, 148, 5);
+  EXPECT_FALSE(decided(Policy::improved, links, {streamcluster({0, 1}, 0)}, options).apply);
+}
+
 TEST(Improved, MovesNothingThatDoesNotPay) {
   const Links links = test::links_of("opteron-6272");
   Application application = streamcluster({0, 5}, 0);

@@ -49,6 +49,7 @@ class Improver {
   void look_at_layouts(const Replaced& state) {
     look(state);
     for (const bool spread : {false, true}) {
+      if (spread && !options_.spread) continue;
       Replaced other = state;
       for (std::size_t a = 0; a < other.after.size(); ++a)
         if (applications_[a].movable) lay_out(other.after[a], spread);
@@ -142,7 +143,7 @@ class Improver {
   }
 
   bool shift_memory(std::size_t a) {
-    if (applications_[a].sharing == 0) return false;
+    if (applications_[a].sharing == 0 || !options_.spread) return false;
     bool better = false;
     for (const double part : {0.25, 0.05})
       for (std::size_t x = 0; x < index(links_.nodes()); ++x)

@@ -96,6 +96,18 @@ Carried Carrier::carry(const Action& action, const Watched& unit) {
   return {};
 }
 
+// Threads that do little just now would be left behind: of a process that is one unit, all go, each from the
+// node where it ran last.
+std::vector<std::pair<int, int>> Carrier::threads_to_move(const Watched& unit) const {
+  std::map<int, int> out(unit.threads.begin(), unit.threads.end());
+  for (const int tid : unit.whole ? sys::threads_of(os_, unit.pid) : std::vector<int>()) {
+    if (out.count(tid) != 0) continue;
+    const auto facts = sys::task_facts(os_, unit.pid, tid);
+    if (const int node = facts ? machine_.node_of_pu(facts->cpu) : -1; node >= 0) out[tid] = node;
+  }
+  return {out.begin(), out.end()};
+}
+
 Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   Carried out;
   const std::string& name = unit.unit.application.program.name;
@@ -103,9 +115,8 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   auto journal = Journal::open(journals_, process);
   if (!journal) return {true, 0, {"failed", name + ": " + journal.error().message}};
   std::map<int, std::set<int>> by_target;
-  for (const auto& [tid, node] : unit.threads) {
+  for (const auto& [tid, node] : threads_to_move(unit))
     by_target[action.to[static_cast<std::size_t>(node)]].insert(tid);
-  }
   ThreadReport sum;
   std::string trouble;
   for (const auto& [target, tids] : by_target) {

@@ -50,6 +50,7 @@ class Carrier {
     return machine_.objects[static_cast<std::size_t>(machine_.nodes[static_cast<std::size_t>(node)])]
         .os_index;
   }
+  [[nodiscard]] std::vector<std::pair<int, int>> threads_to_move(const Watched& unit) const;
   Carried move_threads(const Action& action, const Watched& unit);
   Carried move_memory(const Action& action, const Watched& unit);
   void add(MoveReport& sum, const Result<MoveReport>& report, std::string& trouble) const;

@@ -87,6 +87,10 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
   }
 }
 
+void Scene::moved(int pid) {
+  if (const auto process = processes_.find(pid); process != processes_.end()) age(process->second, 0.1);
+}
+
 double Scene::confidence(double most) const {
   constexpr double half = 200;  // samples that give half of it
   return samples_ > 0 ? most * samples_ / (samples_ + half) * samples_ / (samples_ + lost_) : 0;

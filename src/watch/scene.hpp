@@ -63,6 +63,8 @@ class Scene {
   // Readings of processes that `facts` does not name are left out; what was known of processes that it names
   // no more is forgotten.
   void add(const Reading& reading, const std::vector<ProcessFacts>& facts);
+  // Threads or pages of this process were moved: what was seen before counts a tenth from now on.
+  void moved(int pid);
   [[nodiscard]] std::vector<Watched> watched(const Links& links) const;
   // Of all that is remembered, as a meter's of one interval: from the number of samples, what was lost, and
   // `most`, the best that the meter can have.

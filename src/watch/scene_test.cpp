@@ -100,6 +100,20 @@ TEST(Scene, OldSamplesFade) {
   EXPECT_GT(a.own[0][3], 0.95);
 }
 
+TEST(Scene, AfterAMoveNewSamplesCount) {
+  Scene scene(opteron());
+  Reading before, after;
+  touch(before, 9, 1, 0, {10}, 5, 150);
+  touch(after, 9, 1, 0, {10}, 0, 30);
+  scene.add(before, {facts(9)});
+  scene.moved(9);
+  scene.moved(8);                                // whoever that is
+  ASSERT_EQ(scene.watched(links()).size(), 1U);  // still known
+  scene.add(after, {facts(9)});
+  scene.add(after, {facts(9)});
+  EXPECT_GT(scene.watched(links())[0].unit.application.locality(), 0.75);
+}
+
 // What a slow meter saw is kept for longer, and adds up to confidence.
 TEST(Scene, FewSamplesAreKeptForLonger) {
   Scene scene(opteron());

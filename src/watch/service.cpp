@@ -14,6 +14,7 @@
 #include "sys/start.hpp"
 #include "sys/task.hpp"
 #include "sys/threads.hpp"
+#include "watch/numa_proc.hpp"
 
 namespace nigh::watch {
 
@@ -61,6 +62,16 @@ Result<std::unique_ptr<Service>> Service::make(const sys::Os& os, Machine machin
       new Service(os, std::move(machine), *std::move(links), std::move(options), *journals, freezer));
 }
 
+namespace {
+
+// A kernel that balances pulls pages to the threads that use them: what we spread, it would gather again.
+GovernorOptions with_kernel(const sys::Os& os, GovernorOptions options) {
+  options.policy_options.spread = options.policy_options.spread && !numa_balancing(os);
+  return options;
+}
+
+}  // namespace
+
 Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions options,
                  std::string journals, sys::Freezer* freezer)
     : os_(os),
@@ -68,7 +79,7 @@ Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions
       links_(links),
       options_(std::move(options)),
       scene_(machine_),
-      governor_(std::move(links), options_.governor),
+      governor_(std::move(links), with_kernel(os, options_.governor)),
       carrier_(os_, machine_, std::move(journals), freezer) {
   const auto states = probe_meters(os_);
   meter_state_ = choose(states);
@@ -179,10 +190,12 @@ void Service::interval() {
       if (one.unit.id != action.unit) continue;
       Carried carried = carrier_.carry(action, one);
       failed += carried.failed ? 1 : 0;
+      scene_.moved(one.pid);
       say(std::move(carried.event));
     }
   if (!step.actions.empty()) governor_.done(failed);
-  carrier_.follow(*reading, watched);
+  const double followed = carrier_.follow(*reading, watched);
+  if (!step.actions.empty() || followed > 0) meter_->pages_moved();
   carried_cpu_ += sys::process_seconds() - before;
 }
 
