@@ -80,7 +80,8 @@ Carried Carrier::carry(const Action& action, const Watched& unit) {
         lazy_[action.unit] = action;
         return {false,
                 0,
-                {"moved", unit.unit.application.program.name + ": its pages follow as they are touched"}};
+                {"moved", unit.unit.application.program.name + ": its pages follow as they are touched"},
+                {}};
       }
       return move_memory(action, unit);
     case Action::Kind::all_pages: lazy_.erase(action.unit); return move_memory(action, unit);
@@ -113,10 +114,12 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   const std::string& name = unit.unit.application.program.name;
   const sys::ProcessId process = {unit.pid, unit.start};
   auto journal = Journal::open(journals_, process);
-  if (!journal) return {true, 0, {"failed", name + ": " + journal.error().message}};
+  if (!journal) return {true, 0, {"failed", name + ": " + journal.error().message}, {}};
   std::map<int, std::set<int>> by_target;
-  for (const auto& [tid, node] : threads_to_move(unit))
+  for (const auto& [tid, node] : threads_to_move(unit)) {
     by_target[action.to[static_cast<std::size_t>(node)]].insert(tid);
+    out.threads[tid] = action.to[static_cast<std::size_t>(node)];
+  }
   ThreadReport sum;
   std::string trouble;
   for (const auto& [target, tids] : by_target) {
@@ -133,6 +136,7 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
     if (sum.refusal.empty()) sum.refusal = report->refusal;
   }
   out.failed = sum.bound + sum.already == 0;
+  if (out.failed) out.threads.clear();
   out.event = {out.failed ? "failed" : "moved",
                name + ": " + (trouble.empty() ? sum.sentence() : trouble),
                {{"threads", number_of_threads(unit)}, {"bound", sum.bound}, {"refused", sum.refused}}};
@@ -161,7 +165,7 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
   std::optional<Journal> journal;
   if (options.freezer != nullptr) {
     auto opened = Journal::open(journals_, process);
-    if (!opened) return {true, 0, {"failed", name + ": " + opened.error().message}};
+    if (!opened) return {true, 0, {"failed", name + ": " + opened.error().message}, {}};
     journal = *std::move(opened);
     options.journal = &*journal;
   }

@@ -32,6 +32,7 @@ struct Carried {
   bool failed = false;  // nothing of it could be done
   double megabytes = 0;
   Event event;
+  std::map<int, int> threads;  // where they are now
 };
 
 class Carrier {

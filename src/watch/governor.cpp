@@ -203,9 +203,9 @@ double Governor::measured_gain(const Sighting& sighting) const {
 
 void Governor::verify(const Sighting& sighting, Step& step) {
   // Too little was seen since: a judgement would be a guess.
-  if (sighting.confidence < options_.least_confidence &&
-      sighting.time - moved_at_ < 10 * options_.verify_after)
-    return;
+  const bool seen =
+      sighting.confidence >= options_.least_confidence && sighting.fresh >= options_.least_fresh;
+  if (!seen && sighting.time - moved_at_ < 10 * options_.verify_after) return;
   const double gain = measured_gain(sighting);
   nlohmann::ordered_json details = {{"predicted", predicted_}, {"measured", gain}};
   if (gain >= -options_.worse) {

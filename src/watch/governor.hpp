@@ -35,6 +35,7 @@ struct Sighting {
   Level level = Level::none;
   double confidence = 0;
   std::vector<Unit> units;
+  double fresh = 1e9;  // samples since anything was moved last
 };
 
 // How pages go: as they are touched (all at once if they do not follow), in batches while the application
@@ -58,6 +59,7 @@ struct GovernorOptions {
   Pages pages = Pages::live;
   double least_confidence = 0.3;
   int steady = 5;           // sightings of the same units in the same places before a decision
+  double least_fresh = 50;  // samples since a move before it is judged, unless ten times that long has passed
   double verify_after = 3;  // s after moving
   double hold = 10;         // s between decisions
   double back_off = 30;     // s after a rollback, doubled each time

@@ -65,6 +65,7 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
     age(process, std::pow(0.5, reading.seconds / (plenty ? options_.half_life : options_.long_half_life)));
   }
   const double factor = std::pow(0.5, reading.seconds / options_.long_half_life);
+  fresh_ += static_cast<double>(reading.samples);
   samples_ = samples_ * factor + static_cast<double>(reading.samples);
   lost_ = lost_ * factor + static_cast<double>(reading.lost);
   rate_ = reading.rate;
@@ -87,8 +88,14 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
   }
 }
 
-void Scene::moved(int pid) {
-  if (const auto process = processes_.find(pid); process != processes_.end()) age(process->second, 0.1);
+void Scene::moved(int pid, const std::map<int, int>& threads) {
+  const auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  age(process->second, 0.1);
+  for (const auto& [tid, node] : threads)
+    if (const auto thread = process->second.threads.find(tid); thread != process->second.threads.end())
+      thread->second.node = node;
+  fresh_ = 0;
 }
 
 double Scene::confidence(double most) const {

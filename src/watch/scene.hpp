@@ -63,8 +63,11 @@ class Scene {
   // Readings of processes that `facts` does not name are left out; what was known of processes that it names
   // no more is forgotten.
   void add(const Reading& reading, const std::vector<ProcessFacts>& facts);
-  // Threads or pages of this process were moved: what was seen before counts a tenth from now on.
-  void moved(int pid);
+  // Threads (by their number: to these nodes) or pages of this process were moved: what was seen before
+  // counts a tenth from now on.
+  void moved(int pid, const std::map<int, int>& threads = {});
+  // Samples since then.
+  [[nodiscard]] double fresh() const { return fresh_; }
   [[nodiscard]] std::vector<Watched> watched(const Links& links) const;
   // Of all that is remembered, as a meter's of one interval: from the number of samples, what was lost, and
   // `most`, the best that the meter can have.
@@ -95,7 +98,7 @@ class Scene {
   std::map<int, int> index_of_;  // OS number of a node to its index
   std::map<int, Process> processes_;
   double rate_ = 0;  // accesses per us of all, 0: not known
-  double samples_ = 0, lost_ = 0;
+  double samples_ = 0, lost_ = 0, fresh_ = 1e9;
   double seconds_ = 1;  // of the last reading
 };
 

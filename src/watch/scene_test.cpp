@@ -109,6 +109,9 @@ TEST(Scene, AfterAMoveNewSamplesCount) {
   scene.moved(9);
   scene.moved(8);                                // whoever that is
   ASSERT_EQ(scene.watched(links()).size(), 1U);  // still known
+  EXPECT_EQ(scene.fresh(), 0);
+  scene.moved(9, {{1, 5}, {77, 0}});
+  EXPECT_EQ(scene.watched(links())[0].unit.application.threads[5], 1);
   scene.add(after, {facts(9)});
   scene.add(after, {facts(9)});
   EXPECT_GT(scene.watched(links())[0].unit.application.locality(), 0.75);

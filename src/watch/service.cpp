@@ -178,7 +178,7 @@ void Service::interval() {
   }
   scene_.add(*reading, processes_);
   const std::vector<Watched> watched = scene_.watched(links_);
-  sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}};
+  sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}, scene_.fresh()};
   for (const Watched& one : watched) sighting_.units.push_back(one.unit);
   tell_units(watched);
   Step step = governor_.look(sighting_);
@@ -190,7 +190,7 @@ void Service::interval() {
       if (one.unit.id != action.unit) continue;
       Carried carried = carrier_.carry(action, one);
       failed += carried.failed ? 1 : 0;
-      scene_.moved(one.pid);
+      scene_.moved(one.pid, carried.threads);
       say(std::move(carried.event));
     }
   if (!step.actions.empty()) governor_.done(failed);
