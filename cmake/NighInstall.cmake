@@ -29,4 +29,8 @@ install(CODE "file(MAKE_DIRECTORY \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE
        \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/nigh-vm SYMBOLIC)")
 install(FILES ${PROJECT_SOURCE_DIR}/completions/nigh.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nigh)
+# The service's unit names the command by its whole path, so it is made when the prefix is known.
+install(CODE "set(NIGH_COMMAND \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/nigh)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/nigh-watch.service.in
+                 \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/nigh-watch.service @ONLY)")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -15,7 +15,7 @@ _nigh() {
     mapfile -t COMPREPLY < <(compgen -W "machine plan run bench report watch --help --version" -- "$cur")
     return
   fi
-  if [ "$command" = run ]; then
+  if [ "$command" = run ] || [ "$command" = watch ]; then
     for ((i = 2; i < cword; i++)); do
       if [ "${words[i]}" = -- ]; then  # after "--": the program's own words
         if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else
@@ -28,7 +28,7 @@ _nigh() {
     --model)
       mapfile -t COMPREPLY < <(compgen -W "$(nigh machine --list-models 2>/dev/null | awk '{print $1}')" -- "$cur")
       return ;;
-    --machine|--save|--out|--bench|--explain-file|--peers|--account)
+    --machine|--save|--out|--bench|--explain-file|--peers|--account|--log)
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return ;;
     --runtime)
@@ -36,6 +36,20 @@ _nigh() {
       return ;;
     --bind)
       mapfile -t COMPREPLY < <(compgen -W "compact scatter none" -- "$cur")
+      return ;;
+    --policy)
+      mapfile -t COMPREPLY < <(compgen -W "improved paper hops memory-only" -- "$cur")
+      return ;;
+    --pages)
+      mapfile -t COMPREPLY < <(compgen -W "live lazy frozen" -- "$cur")
+      return ;;
+    --pid|-p)
+      mapfile -t COMPREPLY < <(compgen -W "$(ps -o pid= -u "$(id -u)" 2>/dev/null)" -- "$cur")
+      return ;;
+    --memory)
+      mapfile -t COMPREPLY < <(compgen -W "$(cat /sys/devices/system/node/has_memory 2>/dev/null)" -- "$cur")
+      return ;;
+    --interval|--duration|--listen)
       return ;;
     --share)
       mapfile -t COMPREPLY < <(compgen -W "data" -- "$cur")
@@ -48,11 +62,12 @@ _nigh() {
   case $command in
     machine) options="--model --machine --json --svg --list-models --no-color --probe --quick --nodes --no-store" ;;
     plan) options="--teams --mask --model --machine --root --json --svg --all --no-color" ;;
-    run) options="--ranks --bind --mpi --share --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
+    run) options="--ranks --bind --mpi --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead" ;;
     report) options="--out --bench --peers --account --machine --no-run --summary --json" ;;
-    watch) options="--meters --json" ;;
+    watch) options="--pid --all --apply --advise --policy --pages --interval --duration --memory --machine --log --listen
+      --meters --demo --undo --json --quiet" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
 }

@@ -20,6 +20,8 @@ for page in nigh nigh-machine nigh-plan nigh-run nigh-bench nigh-report nigh-wat
   [ -f "$prefix/share/man/man1/$page.1" ] || fail "no man page $page"
 done
 [ -f "$prefix/share/bash-completion/completions/nigh" ] || fail "no completion"
+# The unit alone names the prefix it was installed to.
+grep -q "^ExecStart=$tmp/a/prefix/bin/nigh watch --all" "$prefix/lib/systemd/system/nigh-watch.service" || fail "no unit"
 [ -f "$prefix/share/nigh/machines/barcelona.json" ] || fail "no models"
 [ -f "$prefix/include/nigh/nigh_omp.f90" ] || fail "no Fortran module"
 "$nigh" plan --model barcelona --teams 4,scatter --json | grep -q '"pu": 12' || fail "nigh plan"
