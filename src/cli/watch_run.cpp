@@ -91,8 +91,9 @@ class Outlets {
 
 // There is nothing to place: the program runs as it would have without us.
 int nothing_to_place(const WatchOptions& options, const std::string& why) {
+  if (options.command.empty() && (options.json || options.quiet)) return report_failure("watch", why);
   remark(options, why);
-  if (options.command.empty()) return options.json || options.quiet ? 1 : watch_demo(options);
+  if (options.command.empty()) return watch_demo(options);
   const int error = sys::become(options.command, sys::environment());
   report_failure("watch", options.command.front() + ": " + std::strerror(error));
   return error == ENOENT ? 127 : 126;
@@ -143,9 +144,9 @@ int watch_here(const WatchOptions& options, Setup setup) {
       setup.outlets->event(event, elapsed);
     };
     (*service)->on_snapshot = [&](const watch::Snapshot& snapshot) { setup.outlets->snapshot(snapshot); };
-    if (auto ran = (*service)->run(more); !ran) remark(options, ran.error().message);
+    if (auto ran = (*service)->run(more); !ran) report_failure("watch", ran.error().message);
   } else {
-    remark(options, service.error().message + (child > 0 ? "; the program runs on unwatched" : ""));
+    report_failure("watch", service.error().message + (child > 0 ? "; the program runs on unwatched" : ""));
   }
   if (child == 0) return service ? 0 : 1;
   while (!status) {
@@ -179,6 +180,9 @@ Result<CpuSet> policy_nodes(const Machine& machine, const std::string& list) {
 
 int watch_run(const WatchOptions& options) {
   Setup setup;
+  for (const int pid : options.pids)
+    if (auto facts = watch::facts_of(sys::Os(), pid); !facts)
+      return report_failure("watch", fmt::format("there is no process {}", pid));
   auto machine = options.machine.empty() ? load_this_machine() : load_machine(options.machine);
   if (!machine) return report_failure("watch", machine.error().message);
   setup.machine = *std::move(machine);
@@ -192,9 +196,6 @@ int watch_run(const WatchOptions& options) {
   if (options.command.empty() && options.pids.empty() && !options.all)
     return report_failure(
         "watch", "say what to watch: -p PID, --all, or -- and a program (--demo: a simulated machine)");
-  for (const int pid : options.pids)
-    if (auto facts = watch::facts_of(sys::Os(), pid); !facts)
-      return report_failure("watch", fmt::format("there is no process {}", pid));
   setup.service.governor = options.governor;
   setup.service.pids = options.pids;
   setup.service.all = options.all;

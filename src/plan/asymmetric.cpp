@@ -67,7 +67,7 @@ bool same(const Replaced& a, const Replaced& b) {
 }
 
 Decision finish(const Links& links, const std::vector<Application>& applications, Replaced state,
-                Decision decision) {
+                Decision decision, const std::vector<int>& numbers) {
   const bool still = same(state, unmoved(applications));
   decision.megabytes = migrations(applications, state);
   decision.now = forecasts(links, applications);
@@ -76,7 +76,7 @@ Decision finish(const Links& links, const std::vector<Application>& applications
     decision.apply = false;
     if (decision.reason.empty()) decision.reason = "everything is where it should be: nothing to move";
   } else {
-    decision.reason = fmt::format("{}; predicted {:+.0f} % speed{}{}", told(applications, state),
+    decision.reason = fmt::format("{}; predicted {:+.0f} % speed{}{}", told(applications, state, numbers),
                                   100 * geometric_gain(decision.now, decision.then),
                                   decision.reason.empty() ? "" : "; ", decision.reason);
   }
@@ -190,15 +190,19 @@ double value_of(const Links& links, const Field& field, const Replaced& state) {
   return sum;
 }
 
-std::string told(const std::vector<Application>& before, const Replaced& state) {
+std::string told(const std::vector<Application>& before, const Replaced& state,
+                 const std::vector<int>& numbers) {
+  const auto number = [&](std::size_t node) {
+    return node < numbers.size() ? numbers[node] : static_cast<int>(node);
+  };
   const std::vector<double> moved = migrations(before, state);
   std::string out;
   for (std::size_t a = 0; a < before.size(); ++a) {
     std::vector<int> from, to;
     for (std::size_t i = 0; i < before[a].threads.size(); ++i)
       if (before[a].threads[i] > 0) {
-        from.push_back(static_cast<int>(i));
-        to.push_back(state.to[a][i]);
+        from.push_back(number(i));
+        to.push_back(number(index(state.to[a][i])));
       }
     const std::string threads =
         from == to ? std::string()
@@ -265,16 +269,17 @@ Result<Decision> decide(Policy policy, const Links& links, const std::vector<App
   }
   decision.apply = true;
   if (policy == Policy::memory_only)
-    return finish(links, applications, memory_to_threads(applications), decision);
+    return finish(links, applications, memory_to_threads(applications), decision, options.numbers);
   if (policy == Policy::improved)
-    return finish(links, applications, improved_choice(links, applications, options, decision), decision);
+    return finish(links, applications, improved_choice(links, applications, options, decision), decision,
+                  options.numbers);
   const Field field = field_of(links, applications, options);
   if (policy == Policy::hops)
     return finish(links, applications, fewest_hops(links, applications, field, options.assign, decision),
-                  decision);
+                  decision, options.numbers);
   Replaced choice = paper_choice(links, applications, options, field, decision);
   decision.apply = affordable(applications, choice, options, decision.reason);
-  return finish(links, applications, std::move(choice), decision);
+  return finish(links, applications, std::move(choice), decision, options.numbers);
 }
 
 }  // namespace nigh

@@ -45,6 +45,7 @@ struct PolicyOptions {
   std::vector<double> slots;      // improved: threads that a node has room for; empty: one application a node
   std::size_t candidates = 24;    // improved: how many valuable assignments are simulated
   std::size_t simulations = 400;  // improved: in all
+  std::vector<int> numbers;       // of the nodes, for what is said; empty: their indices
   // improved: shared memory may be spread over nodes (not where the kernel would gather it again).
   bool spread = true;
   double least_gain = 0.02;  // improved: gains below this part are noise

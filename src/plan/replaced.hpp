@@ -46,6 +46,7 @@ Replaced improved_choice(const Links& links, const std::vector<Application>& app
                          const PolicyOptions& thresholds, Decision& decision);
 
 // "a: nodes 0,5 -> 3,0, 2.0 GB; b: stays"
-std::string told(const std::vector<Application>& before, const Replaced& state);
+std::string told(const std::vector<Application>& before, const Replaced& state,
+                 const std::vector<int>& numbers);
 
 }  // namespace nigh

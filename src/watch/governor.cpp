@@ -52,13 +52,21 @@ double to_old_nodes(const Application& now, const Action& action) {
   return all > 0 ? old / all : 0;
 }
 
-nlohmann::ordered_json decision_details(const Decision& decision, const std::vector<Unit>& units) {
+nlohmann::ordered_json decision_details(const Decision& decision, const std::vector<Unit>& units,
+                                        const std::vector<int>& numbers) {
+  const auto number = [&](std::size_t node) {
+    return node < numbers.size() ? numbers[node] : static_cast<int>(node);
+  };
   nlohmann::ordered_json moves = nlohmann::ordered_json::array();
   for (std::size_t a = 0; a < units.size(); ++a) {
     if (stays(decision.to[a]) && decision.megabytes[a] == 0) continue;
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+    for (std::size_t n = 0; n < decision.to[a].size(); ++n)
+      if (const int to = decision.to[a][n]; to != static_cast<int>(n))
+        nodes.push_back({{"from", number(n)}, {"to", number(static_cast<std::size_t>(to))}});
     moves.push_back({{"application", units[a].application.program.name},
                      {"unit", units[a].id},
-                     {"to", decision.to[a]},
+                     {"nodes", nodes},
                      {"megabytes", decision.megabytes[a]},
                      {"seconds_before", decision.now[a].seconds},
                      {"seconds_after", decision.then[a].seconds}});
@@ -126,7 +134,8 @@ void Governor::watch(const Sighting& sighting, Step& step) {
     step.events.push_back({"failed", decision.error().message});
     return hold(sighting.time, options_.hold);
   }
-  nlohmann::ordered_json details = decision_details(*decision, sighting.units);
+  nlohmann::ordered_json details =
+      decision_details(*decision, sighting.units, options_.policy_options.numbers);
   details["policy"] = policy_name(options_.policy);
   details["level"] = level_name(sighting.level);
   details["confidence"] = sighting.confidence;

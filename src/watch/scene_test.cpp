@@ -103,8 +103,8 @@ TEST(Scene, OldSamplesFade) {
 TEST(Scene, AfterAMoveNewSamplesCount) {
   Scene scene(opteron());
   Reading before, after;
-  touch(before, 9, 1, 0, {10}, 5, 150);
-  touch(after, 9, 1, 0, {10}, 0, 30);
+  touch(before, 9, 1, 0, {10}, 5, 1500);
+  touch(after, 9, 1, 0, {10}, 0, 60);
   scene.add(before, {facts(9)});
   scene.moved(9);
   scene.moved(8);                                // whoever that is

@@ -65,7 +65,10 @@ Result<std::unique_ptr<Service>> Service::make(const sys::Os& os, Machine machin
 namespace {
 
 // A kernel that balances pulls pages to the threads that use them: what we spread, it would gather again.
-GovernorOptions with_kernel(const sys::Os& os, GovernorOptions options) {
+GovernorOptions on_this_machine(const sys::Os& os, const Machine& machine, GovernorOptions options) {
+  options.policy_options.numbers.clear();
+  for (const int node : machine.nodes)
+    options.policy_options.numbers.push_back(machine.objects[static_cast<std::size_t>(node)].os_index);
   options.policy_options.spread = options.policy_options.spread && !numa_balancing(os);
   return options;
 }
@@ -79,7 +82,7 @@ Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions
       links_(links),
       options_(std::move(options)),
       scene_(machine_),
-      governor_(std::move(links), with_kernel(os, options_.governor)),
+      governor_(std::move(links), on_this_machine(os, machine_, options_.governor)),
       carrier_(os_, machine_, std::move(journals), freezer) {
   const auto states = probe_meters(os_);
   meter_state_ = choose(states);
@@ -150,10 +153,10 @@ void Service::tell_units(const std::vector<Watched>& watched) {
     for (std::size_t i = 0; i < a.threads.size(); ++i)
       if (a.threads[i] > 0)
         where += fmt::format("{}{:.0f} on node {}", where.empty() ? "" : ", ", a.threads[i],
-                             machine_.objects[static_cast<std::size_t>(machine_.nodes[i])].os_index);
+                             number_of(static_cast<int>(i)));
     sentence += fmt::format("{}{}: {}", sentence.empty() ? "" : "; ", a.program.name, where);
     nlohmann::ordered_json threads = nlohmann::ordered_json::array();
-    for (const auto& [tid, node] : one.threads) threads.push_back({{"tid", tid}, {"node", node}});
+    for (const auto& [tid, node] : one.threads) threads.push_back({{"tid", tid}, {"node", number_of(node)}});
     units.push_back({{"application", a.program.name},
                      {"unit", one.unit.id},
                      {"pid", one.pid},
@@ -176,6 +179,8 @@ void Service::interval() {
     say({"failed", "measuring: " + reading.error().message});
     return;
   }
+  if (!reading->note.empty() && reading->note != note_) say({"measured", reading->note});
+  note_ = reading->note;
   scene_.add(*reading, processes_);
   const std::vector<Watched> watched = scene_.watched(links_);
   sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}, scene_.fresh()};

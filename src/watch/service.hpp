@@ -51,6 +51,10 @@ class Service {
   void follow();
   void interval();
   void say(Event event);
+  [[nodiscard]] int number_of(int node) const {
+    return machine_.objects[static_cast<std::size_t>(machine_.nodes[static_cast<std::size_t>(node)])]
+        .os_index;
+  }
   void tell_units(const std::vector<Watched>& watched);
   [[nodiscard]] double elapsed() const;
 
@@ -67,7 +71,7 @@ class Service {
   std::vector<int> followed_;
   Sighting sighting_;
   std::vector<std::string> said_;
-  std::string units_before_, units_told_;
+  std::string units_before_, units_told_, note_;
   std::map<int, double> cpu_before_;  // for --all: seconds of CPU at the last look
   double started_ = 0, last_look_ = -1e9, cost_ = 0, carried_cpu_ = 0;
 };

@@ -65,7 +65,15 @@ void restore_masks(const sys::Os& os, const Record& record, UndoReport& report) 
       for (int pid : family)
         for (int tid : sys::threads_of(os, pid)) {
           auto now = sys::affinity(tid);
-          if (named.count(tid) == 0 && now && *now == one.our_mask) restore(os, tid, one, report);
+          if (named.count(tid) != 0 || !now) continue;
+          // Born of a thread that was bound: of the one with that mask, where a process's threads went to
+          // several nodes.
+          for (const MaskChange& parent : record.masks)
+            if (parent.process.pid == one.process.pid && *now == parent.our_mask &&
+                !(*now == parent.old_mask)) {
+              restore(os, tid, {one.process, 0, 0, parent.old_mask, parent.our_mask}, report);
+              break;
+            }
         }
     }
 }
