@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -143,6 +144,14 @@ void Service::follow() {
   if (auto done = meter_->follow(pids); !done) say({"failed", "measuring: " + done.error().message});
 }
 
+// Each kind of remark once: the same with other figures is no news.
+void Service::tell_note(const std::string& note) {
+  std::string kind;
+  for (const char c : note)
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0) kind += c;
+  if (!note.empty() && notes_.insert(kind).second) say({"measured", note});
+}
+
 // Who shares memory with whom, and where; once it was the same in two looks, and again when it is another.
 void Service::tell_units(const std::vector<Watched>& watched) {
   std::string sentence;
@@ -179,8 +188,7 @@ void Service::interval() {
     say({"failed", "measuring: " + reading.error().message});
     return;
   }
-  if (!reading->note.empty() && reading->note != note_) say({"measured", reading->note});
-  note_ = reading->note;
+  tell_note(reading->note);
   scene_.add(*reading, processes_);
   const std::vector<Watched> watched = scene_.watched(links_);
   sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}, scene_.fresh()};

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ class Service {
     return machine_.objects[static_cast<std::size_t>(machine_.nodes[static_cast<std::size_t>(node)])]
         .os_index;
   }
+  void tell_note(const std::string& note);
   void tell_units(const std::vector<Watched>& watched);
   [[nodiscard]] double elapsed() const;
 
@@ -71,7 +73,8 @@ class Service {
   std::vector<int> followed_;
   Sighting sighting_;
   std::vector<std::string> said_;
-  std::string units_before_, units_told_, note_;
+  std::string units_before_, units_told_;
+  std::set<std::string> notes_;
   std::map<int, double> cpu_before_;  // for --all: seconds of CPU at the last look
   double started_ = 0, last_look_ = -1e9, cost_ = 0, carried_cpu_ = 0;
 };
