@@ -84,13 +84,13 @@ struct Feed::Hub {
     return true;
   }
 
-  // A connection gives its thread back after each answer, and after a second or two in which it is silent.
+  // A connection gives its thread back after each answer, and after a second in which it is silent.
   void serve() {
     server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
     server.set_socket_options([](int socket) { sys::own_port(socket); });
     server.set_keep_alive_max_count(1);
     server.set_keep_alive_timeout(1);
-    server.set_read_timeout(2);
+    server.set_read_timeout(1);
     server.set_write_timeout(1);
     server.set_payload_max_length(1024);
     server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
