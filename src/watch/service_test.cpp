@@ -192,9 +192,11 @@ TEST_F(ServiceHere, EndsWhenItIsTold) {
   EXPECT_FALSE(all_ended());
 }
 
-// Everybody, here two: one works, one sleeps and then ends. There may be nobody left; somebody may come.
+// Everybody, here two: one works (in more memory than what is too small to be looked at), one sleeps, ends.
+// There may be nobody left; somebody may come.
 TEST_F(ServiceHere, AllProcessesComeAndGo) {
-  const int works = start("while :; do :; done"), ends = start("sleep 0.4");
+  const int works = start("x=$(head -c 20000000 /dev/zero | tr '\\0' x); while :; do :; done"),
+            ends = start("sleep 0.4");
   Tree tree;
   for (const std::string& name :
        {std::string("self"), std::string("uptime"), std::to_string(works), std::to_string(ends)})
