@@ -18,11 +18,11 @@
 #include <limits>
 #include <utility>
 
+#include "sys/pages.hpp"
+
 namespace nigh::sys {
 
 namespace {
-
-std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 tl::unexpected<Error> open_error(int error, int tid, int cpu) {
   std::string whom = tid > 0    ? "thread " + std::to_string(tid)

@@ -15,7 +15,7 @@
 #include <limits>
 #include <random>
 
-#include "sys/page_watch.hpp"
+#include "sys/pages.hpp"
 #include "sys/perf_records.hpp"
 #include "sys/raw.h"
 
@@ -191,14 +191,14 @@ TEST(PerfEvent, SeesOurOwnFaults) {
   if (!mapped) GTEST_SKIP() << mapped.error().message;
   constexpr std::size_t pages = 1000;  // more than the ring's 64 KiB hold in one go
   auto* data = static_cast<char*>(
-      ::mmap(nullptr, pages * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      ::mmap(nullptr, pages * page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(data, MAP_FAILED);
-  ::madvise(data, pages * page_size(), MADV_NOHUGEPAGE);
+  ::madvise(data, pages * page_bytes(), MADV_NOHUGEPAGE);
   ASSERT_TRUE(event->enable());
   std::vector<bool> seen(pages);
   std::vector<std::byte> bytes;
   for (std::size_t k = 0; k < pages; ++k) {
-    *static_cast<volatile char*>(data + k * page_size()) = 1;
+    *static_cast<volatile char*>(data + k * page_bytes()) = 1;
     if (k % 100 == 99) event->drain(bytes);
   }
   ASSERT_TRUE(event->disable());
@@ -207,13 +207,13 @@ TEST(PerfEvent, SeesOurOwnFaults) {
   EXPECT_EQ(batch.lost, 0u);
   auto base = reinterpret_cast<std::uint64_t>(data);
   for (const PerfSample& one : batch.samples) {
-    if (one.address < base || one.address >= base + pages * page_size()) continue;
-    seen[(one.address - base) / page_size()] = true;
+    if (one.address < base || one.address >= base + pages * page_bytes()) continue;
+    seen[(one.address - base) / page_bytes()] = true;
     EXPECT_EQ(one.tid, nigh_raw_gettid());
     EXPECT_EQ(one.page_bytes, 0u);
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<long>(pages));
-  ::munmap(data, pages * page_size());
+  ::munmap(data, pages * page_bytes());
 }
 
 TEST(PerfLimits, RingsAreCountedByCpu) {
@@ -238,20 +238,6 @@ TEST(PerfLimits, RingsAreCountedByCpu) {
   EXPECT_TRUE(may_perfmon(os));
   EXPECT_EQ(ring_limit(os), none);
   std::filesystem::remove_all(root);
-}
-
-TEST(PageWatch, PagesHaveNodesOrNone) {
-  auto* data = static_cast<char*>(
-      ::mmap(nullptr, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(data, MAP_FAILED);
-  data[0] = 1;
-  auto base = reinterpret_cast<std::uint64_t>(data);
-  const std::uint64_t addresses[] = {base + 17, base + page_size()};
-  auto nodes = page_nodes(0, addresses);
-  ::munmap(data, 2 * page_size());
-  if (!nodes) GTEST_SKIP() << nodes.error().message;
-  EXPECT_GE((*nodes)[0], 0);
-  EXPECT_LT((*nodes)[1], 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -22,7 +23,22 @@ namespace nigh::sys {
 
 namespace {
 
-std::string words_of(const std::vector<std::string>& words) { return words.empty() ? "" : words.front(); }
+constexpr std::size_t word_bits = 8 * sizeof(unsigned long), node_bits = 1024;
+using Nodes = std::array<unsigned long, node_bits / word_bits>;
+
+// Whether the cpuset leaves us none of them.
+bool none_allowed(const Nodes& mask) {
+  Nodes allowed{};
+  if (::syscall(SYS_get_mempolicy, nullptr, allowed.data(), node_bits, nullptr, MPOL_F_MEMS_ALLOWED) != 0)
+    return false;
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    if ((mask[i] & allowed[i]) != 0) return false;
+  return true;
+}
+
+tl::unexpected<Error> cannot_start(const std::vector<std::string>& words, int error) {
+  return fail(Errc::io, "can't start " + words.front() + ": " + std::strerror(error), error);
+}
 
 // What the child writes into the pipe when it could not become the program; the pipe closes by itself when it
 // could.
@@ -42,49 +58,60 @@ struct Trouble {
   ::_exit(127);
 }
 
+// Stage 0: it became the program.
+Trouble told_by(int pipe) {
+  Trouble trouble;
+  ssize_t got = 0;
+  do { got = ::read(pipe, &trouble, sizeof trouble); } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof trouble) ? trouble : Trouble{};
+}
+
 }  // namespace
 
 Result<void> measure_only_policy(const CpuSet& nodes) {
-  constexpr std::size_t bits = 8 * sizeof(unsigned long);
-  std::vector<unsigned long> mask(16, 0);
+  Nodes mask{};
   for (const int node : nodes.members())
-    if (static_cast<std::size_t>(node) < mask.size() * bits)
-      mask[static_cast<std::size_t>(node) / bits] |= 1UL << (static_cast<std::size_t>(node) % bits);
-  if (::syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, mask.data(), mask.size() * bits + 1) ==
-      0)
+    if (static_cast<std::size_t>(node) < node_bits)
+      mask[static_cast<std::size_t>(node) / word_bits] |= 1UL << (static_cast<std::size_t>(node) % word_bits);
+  if (::syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, mask.data(), node_bits + 1) == 0)
     return {};
   const int error = errno;
   const std::string why = ": " + std::string(std::strerror(error));
   if (error == EPERM) return fail(Errc::permission, "a memory policy may not be set here" + why, error);
   if (error == ENOSYS) return fail(Errc::unsupported, "this kernel has no NUMA memory policies" + why, error);
+  if (error == EINVAL && none_allowed(mask))
+    return fail(Errc::invalid,
+                "none of the nodes \"" + nodes.to_list() +
+                    "\" has memory that may be used here; see Mems_allowed_list in /proc/self/status",
+                error);
   return fail(Errc::unsupported,
               "the kernel refuses the measure-only memory policy on nodes " + nodes.to_list() +
-                  " (needs Linux 5.12, and nodes with memory that may be used)" + why,
+                  " (needs Linux 5.12)" + why,
               error);
 }
 
 Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes) {
+  if (words.empty() || words.front().empty())
+    return fail(Errc::invalid, "no program is named: there is nothing to start", ENOENT);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return fail(Errc::io, "can't start " + words_of(words) + ": " + std::strerror(errno), errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_start(words, errno);
   const int pid = ::fork();
   if (pid == 0) become_child(words, nodes, ends[1]);
   const int fork_error = errno;
   ::close(ends[1]);
-  Trouble trouble;
-  const bool failed =
-      pid > 0 && ::read(ends[0], &trouble, sizeof trouble) == static_cast<ssize_t>(sizeof trouble);
+  const Trouble trouble = pid > 0 ? told_by(ends[0]) : Trouble{};
   ::close(ends[0]);
-  if (pid < 0)
-    return fail(Errc::io, "can't start " + words_of(words) + ": " + std::strerror(fork_error), fork_error);
-  if (!failed) return pid;
-  ::waitpid(pid, nullptr, 0);
-  const std::string what =
-      trouble.stage == 1 ? "the kernel refuses the measure-only memory policy" : "can't execute it";
-  return fail(trouble.stage == 1        ? Errc::unsupported
-              : trouble.error == EACCES ? Errc::permission
-                                        : Errc::invalid,
-              words_of(words) + ": " + what + ": " + std::strerror(trouble.error), trouble.error);
+  if (pid < 0) return cannot_start(words, fork_error);
+  if (trouble.stage == 0) return pid;
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+  const std::string why = ": " + std::string(std::strerror(trouble.error));
+  if (trouble.stage == 1)
+    return fail(Errc::unsupported,
+                words.front() + ": the kernel refuses the measure-only memory policy on nodes " +
+                    nodes->to_list() + why,
+                trouble.error);
+  return fail(trouble.error == EACCES ? Errc::permission : Errc::invalid,
+              words.front() + ": can't execute it" + why, trouble.error);
 }
 
 std::optional<int> ended(int pid) {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 namespace nigh::sys {
@@ -117,6 +118,30 @@ Result<std::vector<Mapping>> mappings(const Os& os, int pid) {
   return out;
 }
 
+namespace {
+// One line of numa_maps; none: it can't be read.
+std::optional<NumaMapping> numa_mapping(const std::string& line) {
+  constexpr long most_nodes = 65536;
+  NumaMapping one;
+  std::istringstream words(line);
+  std::string word;
+  char* end = nullptr;
+  if (!(words >> word >> one.policy)) return std::nullopt;
+  one.first = std::strtoull(word.c_str(), &end, 16);
+  if (*end != '\0') return std::nullopt;
+  while (words >> word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) continue;
+    const std::uint64_t number = std::strtoull(word.c_str() + equals + 1, nullptr, 10);
+    if (word.rfind("kernelpagesize_kB=", 0) == 0 && number > 0) one.page_bytes = number << 10;
+    if (word[0] != 'N' || std::isdigit(static_cast<unsigned char>(word[1])) == 0) continue;
+    const long node = std::strtol(word.c_str() + 1, &end, 10);
+    if (*end == '=' && node < most_nodes) one.by_node[static_cast<int>(node)] += number;
+  }
+  return one;
+}
+}  // namespace
+
 Result<std::vector<NumaMapping>> numa_mappings(const Os& os, int pid) {
   auto text = os.read(folder(pid) + "/numa_maps");
   if (!text) {
@@ -126,23 +151,8 @@ Result<std::vector<NumaMapping>> numa_mappings(const Os& os, int pid) {
   }
   std::vector<NumaMapping> out;
   std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    NumaMapping one;
-    std::istringstream words(line);
-    std::string word;
-    if (!(words >> word >> one.policy)) continue;
-    one.first = std::strtoull(word.c_str(), nullptr, 16);
-    while (words >> word) {
-      std::size_t equals = word.find('=');
-      if (equals == std::string::npos) continue;
-      std::uint64_t number = std::strtoull(word.c_str() + equals + 1, nullptr, 10);
-      if (word[0] == 'N' && std::isdigit(static_cast<unsigned char>(word[1])) != 0)
-        one.by_node[std::atoi(word.c_str() + 1)] = number;
-      else if (word.rfind("kernelpagesize_kB=", 0) == 0 && number > 0)
-        one.page_bytes = number << 10;
-    }
-    out.push_back(std::move(one));
-  }
+  for (std::string line; std::getline(lines, line);)
+    if (auto one = numa_mapping(line)) out.push_back(*std::move(one));
   return out;
 }
 

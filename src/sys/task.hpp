@@ -61,13 +61,13 @@ struct Mapping {
 Result<std::vector<Mapping>> mappings(const Os& os, int pid);
 
 struct NumaMapping {
-  std::uint64_t first = 0;
+  std::uint64_t first = 0;               // the file tells no end
   std::string policy;                    // "default", "bind:0-1", "prefer:2", "interleave:0-3" ...
   std::map<int, std::uint64_t> by_node;  // pages of page_bytes
   std::uint64_t page_bytes = 4096;
 };
-// /proc/PID/numa_maps (the kernel walks all its pages: 10 to 20 ms/GB). Errors: as mappings; unsupported (a
-// kernel without NUMA).
+// /proc/PID/numa_maps, ascending (the kernel walks all its pages: 10 to 20 ms/GB). Lines that can't be read
+// are left out. Errors: as mappings; unsupported (a kernel without NUMA).
 Result<std::vector<NumaMapping>> numa_mappings(const Os& os, int pid);
 
 }  // namespace nigh::sys

@@ -109,7 +109,10 @@ TEST(Task, NumaMapsAreRead) {
   tree.put("/proc/42/numa_maps",
            "7f0000000000 bind:0-1 anon=1024 dirty=1024 N0=1000 N1=24 kernelpagesize_kB=4\n"
            "7f0000800000 default file=/dev/hugepages/N5=7 huge anon=3 N2=3 kernelpagesize_kB=2048\n"
-           "7ffd00000000 default\n");
+           "nonsense N1=1\n"
+           "7f0000zz0000 default N1=1\n"
+           "7f0000900000\n"
+           "7ffd00000000 default N=5 N3x=5 N99999999999999=5 Nx=1 N7\n");
   auto maps = numa_mappings(tree.os(), 42);
   ASSERT_TRUE(maps);
   ASSERT_EQ(maps->size(), 3U);
@@ -128,7 +131,7 @@ TEST(Pages, OnlyThosePresentAreListedAndAsked) {
   auto first = reinterpret_cast<std::uint64_t>(data);
   data[2 * page] = data[3 * page] = data[9 * page] = 1;
   [[maybe_unused]] volatile char zero = data[12 * page];  // the zero page: nothing to move
-  std::vector<std::uint64_t> pages = {first, first + 2 * page, first + 9 * page};
+  std::vector<std::uint64_t> pages = {first, first + 2 * page, first + 9 * page + 17};
   std::vector<int> status(3);
   auto asked = query_pages(0, pages, status);
   if (!asked) GTEST_SKIP() << asked.error().message;

@@ -12,28 +12,70 @@ namespace {
 
 constexpr int region_bits = 21;
 
-// Of regions that may lie where `parts` says: as many as possible stay, the others fill what is missing.
-void distribute(const std::vector<const UnitRegion*>& regions, const std::vector<double>& parts,
-                std::vector<RegionMove>& out) {
-  double all = 0;
-  for (const UnitRegion* region : regions) all += region->weight;
-  std::vector<double> room;
-  for (const double part : parts) room.push_back(part * all);
-  std::vector<const UnitRegion*> left;
-  for (const UnitRegion* region : regions) {
-    double& here = room[static_cast<std::size_t>(region->node)];
-    if (here >= region->weight / 2)
-      here -= region->weight;
-    else
-      left.push_back(region);
+// Regions that may lie where `parts` says: as many as possible stay, the others fill what is missing.
+// Afterwards every node has its part of the weight to within the heaviest region.
+class Distribution {
+ public:
+  Distribution(const std::vector<const UnitRegion*>& regions, const std::vector<double>& parts)
+      : regions_(regions), target_(regions.size(), parts.size()), overfilled_by_(parts.size(), 0) {
+    double all = 0;
+    for (const UnitRegion* region : regions) {
+      all += region->weight;
+      heaviest_ = std::max(heaviest_, region->weight);
+    }
+    for (const double part : parts) room_.push_back(part * all);
+    keep();
+    fill();
+    even();
   }
-  for (const UnitRegion* region : left) {
-    const auto to = std::max_element(room.begin(), room.end());
-    if (*to <= 0) continue;  // rounding: what is left over stays
-    *to -= region->weight;
-    out.push_back({region->region, region->node, static_cast<int>(to - room.begin())});
+
+  void moves_into(std::vector<RegionMove>& out) const {
+    for (std::size_t i = 0; i < regions_.size(); ++i)
+      if (target_[i] != home(i))
+        out.push_back({regions_[i]->region, regions_[i]->node, static_cast<int>(target_[i])});
   }
-}
+
+ private:
+  [[nodiscard]] std::size_t home(std::size_t i) const { return static_cast<std::size_t>(regions_[i]->node); }
+
+  void put(std::size_t i, std::size_t node) {
+    room_[node] -= regions_[i]->weight;
+    target_[i] = node;
+    if (room_[node] < 0) overfilled_by_[node] = i;
+  }
+
+  void keep() {
+    for (std::size_t i = 0; i < regions_.size(); ++i)
+      if (room_[home(i)] >= regions_[i]->weight / 2) put(i, home(i));
+  }
+
+  void fill() {
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      if (target_[i] < room_.size()) continue;
+      const auto most = std::max_element(room_.begin(), room_.end());
+      // Equal room: stays. None at all: the parts sum to less than 1, and what is left over stays.
+      const bool stays = room_[home(i)] >= *most || *most <= 0;
+      put(i, stays ? home(i) : static_cast<std::size_t>(most - room_.begin()));
+    }
+  }
+
+  // Many nodes that have a little too much leave another short of several regions: each gives it one.
+  void even() {
+    for (std::size_t n = 0; n < room_.size(); ++n) {
+      const auto [least, most] = std::minmax_element(room_.begin(), room_.end());
+      if (*most <= heaviest_ || *least >= 0) break;
+      const std::size_t i = overfilled_by_[static_cast<std::size_t>(least - room_.begin())];
+      *least += regions_[i]->weight;
+      put(i, static_cast<std::size_t>(most - room_.begin()));
+    }
+  }
+
+  const std::vector<const UnitRegion*>& regions_;
+  std::vector<double> room_;
+  std::vector<std::size_t> target_;         // the number of nodes: not placed yet
+  std::vector<std::size_t> overfilled_by_;  // the last region of a node with less than no room
+  double heaviest_ = 0;
+};
 
 int number_of_threads(const Watched& unit) { return static_cast<int>(unit.threads.size()); }
 
@@ -64,7 +106,7 @@ std::vector<RegionMove> regions_to_move(const Watched& unit, const Action& actio
     const std::vector<double>& parts =
         user < 0 ? action.after.shared
                  : action.after.own[static_cast<std::size_t>(action.to[static_cast<std::size_t>(user)])];
-    distribute(regions, parts, out);
+    Distribution(regions, parts).moves_into(out);
   }
   return out;
 }

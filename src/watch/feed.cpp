@@ -8,17 +8,46 @@
 #include <fmt/format.h>
 #include <httplib.h>
 
+#include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
+
+#include "sys/listen.hpp"
 
 namespace nigh::watch {
 
 namespace {
 constexpr std::size_t most_kept = 256;
 constexpr int threads = 8;  // connections that are served at once; a server-sent stream holds one
+constexpr std::size_t most_at_once = 16384;  // bytes written before we look whether it is time to end
+
+struct Place {
+  std::string address;  // as in a URL: IPv6 in brackets
+  int port = 0;
+  [[nodiscard]] std::string host() const {
+    return address.front() == '[' ? address.substr(1, address.size() - 2) : address;
+  }
+};
+
+// No empty address: to the sockets it means all of them, to the world.
+std::optional<Place> place_of(const std::string& where) {
+  const std::size_t colon = where.rfind(':');
+  const std::size_t digits = colon == std::string::npos ? 0 : colon + 1;
+  Place out{colon == std::string::npos ? "127.0.0.1" : where.substr(0, colon), 0};
+  const char *first = where.data() + digits, *last = where.data() + where.size();
+  const auto [end, error] = std::from_chars(first, last, out.port);
+  if (error != std::errc() || end != last || out.port < 0 || out.port > 65535) return std::nullopt;
+  const bool bracketed = out.address.size() > 2 && out.address.front() == '[' && out.address.back() == ']';
+  if (out.address.empty() || (!bracketed && out.address.find_first_of(":[] /") != std::string::npos))
+    return std::nullopt;
+  return out;
+}
 }  // namespace
 
 struct Feed::Hub {
@@ -30,7 +59,8 @@ struct Feed::Hub {
   std::deque<std::string> history;  // ready to be sent
   std::uint64_t first = 0;          // number of history.front()
   std::string json = "{}", metrics;
-  bool closing = false;
+  std::atomic<bool> closing{false};
+  std::atomic<bool> ended{false};  // nobody listens (any more)
   int streams = 0;
 
   void publish(std::string message) {
@@ -54,9 +84,14 @@ struct Feed::Hub {
     return true;
   }
 
+  // A connection gives its thread back after each answer, and after a second in which it is silent.
   void serve() {
     server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
-    server.set_read_timeout(5);
+    server.set_socket_options([](int socket) { sys::own_port(socket); });
+    server.set_keep_alive_max_count(1);
+    server.set_keep_alive_timeout(1);
+    server.set_read_timeout(1);
+    server.set_write_timeout(1);
     server.set_payload_max_length(1024);
     server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
       const std::lock_guard guard(lock);
@@ -83,9 +118,16 @@ struct Feed::Hub {
     response.set_header("Cache-Control", "no-store");
     response.set_chunked_content_provider(
         "text/event-stream",
-        [this, at](std::size_t, httplib::DataSink& sink) mutable {
-          std::string messages;
-          return next(at, messages) && sink.write(messages.data(), messages.size());
+        [this, at, messages = std::string(), sent = std::size_t{0}](std::size_t,
+                                                                    httplib::DataSink& sink) mutable {
+          if (closing) return false;
+          if (sent == messages.size()) {
+            sent = 0;
+            if (!next(at, messages)) return false;
+          }
+          const std::size_t piece = std::min(messages.size() - sent, most_at_once);
+          sent += piece;
+          return sink.write(messages.data() + sent - piece, piece);
         },
         [this](bool) {
           const std::lock_guard guard(lock);
@@ -97,23 +139,27 @@ struct Feed::Hub {
 Feed::Feed(std::unique_ptr<Hub> hub) : hub_(std::move(hub)) {}
 
 Result<std::unique_ptr<Feed>> Feed::open(const std::string& where) {
-  const std::size_t colon = where.rfind(':');
-  const std::string address = colon == std::string::npos ? "127.0.0.1" : where.substr(0, colon);
-  const std::string digits = colon == std::string::npos ? where : where.substr(colon + 1);
-  char* end = nullptr;
-  const long port = std::strtol(digits.c_str(), &end, 10);
-  if (digits.empty() || *end != '\0' || port < 0 || port > 65535)
+  const auto place = place_of(where);
+  if (!place)
     return fail(Errc::invalid, fmt::format("'{}' is no place to listen; say PORT or ADDRESS:PORT", where));
+  const sys::KeepPipeSignal kept;  // the server's constructor sets it
   auto hub = std::make_unique<Hub>();
   hub->serve();
-  const int bound = port == 0 ? hub->server.bind_to_any_port(address)
-                    : hub->server.bind_to_port(address, static_cast<int>(port)) ? static_cast<int>(port)
-                                                                                : -1;
+  const std::string host = place->host();
+  int bound = place->port;
+  if (bound == 0)
+    bound = hub->server.bind_to_any_port(host);
+  else if (!hub->server.bind_to_port(host, bound))
+    bound = -1;
   if (bound < 0)
-    return fail(Errc::io,
-                fmt::format("can't listen on {}:{}: is it taken, or not ours to use?", address, port));
-  hub->url = fmt::format("http://{}:{}", address, bound);
-  hub->thread = std::thread([server = &hub->server] { server->listen_after_bind(); });
+    return fail(Errc::io, fmt::format("can't listen on {}:{}: is it taken, or not ours to use?",
+                                      place->address, place->port));
+  hub->url = fmt::format("http://{}:{}", place->address, bound);
+  hub->thread = std::thread([hub = hub.get()] {
+    sys::block_pipe_signal();
+    hub->server.listen_after_bind();
+    hub->ended = true;
+  });
   return std::unique_ptr<Feed>(new Feed(std::move(hub)));
 }
 
@@ -123,7 +169,9 @@ Feed::~Feed() {
     hub_->closing = true;
     hub_->news.notify_all();
   }
-  while (!hub_->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // stop() before it runs would be forgotten.
+  while (!hub_->server.is_running() && !hub_->ended)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   hub_->server.stop();
   hub_->thread.join();
 }

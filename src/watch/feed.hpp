@@ -18,9 +18,10 @@ namespace nigh::watch {
 
 class Feed {
  public:
-  // "[ADDRESS:]PORT"; port 0 takes any that is free. Errors: invalid, io (the port is taken).
+  // "[ADDRESS:]PORT", an address of IPv6 in brackets: "[::1]:9101"; port 0 takes any that is free. Errors:
+  // invalid, io (the port is taken, or the address is not ours).
   static Result<std::unique_ptr<Feed>> open(const std::string& where);
-  ~Feed();
+  ~Feed();  // ends all connections, at most about 2 s later
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
   void state(const std::string& json, const std::string& metrics);

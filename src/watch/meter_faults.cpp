@@ -10,7 +10,8 @@
 
 #include <algorithm>
 
-#include "sys/page_watch.hpp"
+#include "sys/pages.hpp"
+#include "sys/soft_dirty.hpp"
 #include "sys/threads.hpp"
 #include "watch/numa_proc.hpp"
 #include "watch/tally.hpp"
@@ -151,7 +152,7 @@ class FaultMeter : public Meter {
   NodeFinder nodes_;
   Tally tally_;
   std::vector<int> pids_;
-  double page_ = static_cast<double>(sys::page_size());
+  double page_ = static_cast<double>(sys::page_bytes());
   double since_ = 0, cleared_ = -1e9, clear_took_ = 0, faults_ = 0;
   std::uint64_t period_ = 1, moved_ = 0;
   int quiet_ = 0;  // readings in a row that cost little and lost nothing

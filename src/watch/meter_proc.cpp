@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "sys/page_watch.hpp"
 #include "sys/task.hpp"
 #include "sys/threads.hpp"
 #include "watch/meter.hpp"
@@ -22,15 +21,6 @@ constexpr double most_cost = 0.008;  // of one core; a thread's file takes about
 
 std::string sched_path(int pid, int tid) {
   return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/sched";
-}
-
-// Field 39 of /proc/PID/task/TID/stat (proc(5)): the CPU it last ran on.
-int last_cpu(const sys::Os& os, int pid, int tid) {
-  auto text = os.read("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat");
-  if (!text) return -1;
-  auto at = text->rfind(')');  // the name before it may hold anything
-  for (int field = 2; field < 39 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
-  return at == std::string::npos ? -1 : std::atoi(text->c_str() + at + 1);
 }
 
 class ProcMeter : public Meter {
@@ -93,8 +83,9 @@ class ProcMeter : public Meter {
     for (double one : fresh) total += one;
     if (total == 0) return;
     reading.samples += static_cast<std::uint64_t>(total);
+    auto facts = sys::task_facts(os_, pid, tid);
     reading.threads.push_back(
-        {.pid = pid, .tid = tid, .cpu = last_cpu(os_, pid, tid), .by_node = std::move(fresh)});
+        {.pid = pid, .tid = tid, .cpu = facts ? facts->cpu : -1, .by_node = std::move(fresh)});
   }
 
   sys::Os os_;

@@ -17,7 +17,7 @@
 #include <random>
 #include <thread>
 
-#include "sys/page_watch.hpp"
+#include "sys/pages.hpp"
 #include "sys/perf.hpp"
 #include "sys/raw.h"
 #include "watch/meter_faults.hpp"
@@ -64,26 +64,14 @@ TEST(NumaProc, CountsDecayByHalfAPass) {
   EXPECT_EQ(fresh_faults(before, now), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(NodeFinder, ReadsNumaMaps) {
-  auto maps = parse_numa_maps(
-      "7f0000000000 default anon=3 dirty=3 N0=1 N5=2 kernelpagesize_kB=4\n"
-      "nonsense\n"
-      "00400000 bind:0-1 file=/bin/N9=x mapped=2 N1=2 kernelpagesize_kB=2048\n");
-  ASSERT_EQ(maps.size(), 2u);
-  EXPECT_EQ(maps[0].start, 0x400000u);
-  EXPECT_EQ(maps[0].page_kib, 2048u);
-  EXPECT_EQ(maps[0].pages, (std::map<int, std::uint64_t>{{1, 2}}));
-  EXPECT_EQ(maps[1].pages, (std::map<int, std::uint64_t>{{0, 1}, {5, 2}}));
-}
-
 TEST(NodeFinder, AsksOnceAndRemembers) {
   int calls = 0;
-  NodeFinder nodes(sys::Os("/nowhere"), [&](int, std::span<const std::uint64_t> addresses) {
-    ++calls;
-    std::vector<int> out;
-    for (std::uint64_t one : addresses) out.push_back(one % 8192 == 0 ? 2 : 3);
-    return Result<std::vector<int>>(out);
-  });
+  NodeFinder nodes(sys::Os("/nowhere"),
+                   [&](int, std::span<const std::uint64_t> addresses, std::span<int> out) {
+                     ++calls;
+                     for (std::size_t i = 0; i < out.size(); ++i) out[i] = addresses[i] % 8192 == 0 ? 2 : 3;
+                     return Result<void>();
+                   });
   RegionKey a{1, 10}, b{1, 11};
   std::vector<NodeFinder::Wanted> wanted = {{a, {0, 8192, 16384, 4096}}, {b, {4096}}};
   nodes.refresh(wanted, 100);
@@ -102,9 +90,10 @@ TEST(NodeFinder, FallsBackToNumaMaps) {
   std::string root = testing::TempDir() + "maps-" + std::to_string(std::random_device()());
   std::filesystem::create_directories(root + "/proc/7");
   ASSERT_TRUE(sys::write_file(root + "/proc/7/numa_maps", "200000 default N1=1 N6=3\n400000 default N2=1\n"));
-  NodeFinder nodes(sys::Os(root), [&](int pid, std::span<const std::uint64_t> addresses) {
-    if (pid == 8) return Result<std::vector<int>>(fail(Errc::permission, "refused", EPERM));
-    return Result<std::vector<int>>(std::vector<int>(addresses.size(), -ENOENT));
+  NodeFinder nodes(sys::Os(root), [&](int pid, std::span<const std::uint64_t>, std::span<int> out) {
+    if (pid == 8) return Result<void>(fail(Errc::permission, "refused", EPERM));
+    std::fill(out.begin(), out.end(), -ENOENT);
+    return Result<void>();
   });
   nodes.refresh({{{7, 1}, {0x234000}}, {{8, 1}, {0x234000}}}, 0);
   EXPECT_EQ(nodes.shares({7, 1}), (NodeShares{{6, 0.75}, {1, 0.25}}));
@@ -114,11 +103,12 @@ TEST(NodeFinder, FallsBackToNumaMaps) {
 }
 
 TEST(Tally, ThreadsByNodeAndRegionsByThread) {
-  NodeFinder nodes(sys::Os("/nowhere"), [](int, std::span<const std::uint64_t> addresses) {
-    std::vector<int> out;
-    for (std::uint64_t one : addresses) out.push_back(one < (4u << 20) ? 1 : -ENOENT);
-    return Result<std::vector<int>>(out);
-  });
+  NodeFinder nodes(sys::Os("/nowhere"),
+                   [](int, std::span<const std::uint64_t> addresses, std::span<int> out) {
+                     for (std::size_t i = 0; i < out.size(); ++i)
+                       out[i] = addresses[i] < (4u << 20) ? 1 : -ENOENT;
+                     return Result<void>();
+                   });
   Tally tally;
   tally.add({.pid = 1, .tid = 11, .cpu = 3, .address = 0x200000, .weight = 2});
   tally.add({.pid = 1, .tid = 10, .cpu = 4, .address = 0x201000, .weight = 1});
@@ -217,9 +207,9 @@ class Child {
         say.address[t] = reinterpret_cast<std::uint64_t>(data);
         ++ready;
         while (true) {
-          for (std::size_t at = 0; at < bytes; at += sys::page_size()) {
+          for (std::size_t at = 0; at < bytes; at += sys::page_bytes()) {
             *static_cast<volatile char*>(data + at) = 1;
-            if (at % (64 * sys::page_size()) == 0) ::usleep(1000);
+            if (at % (64 * sys::page_bytes()) == 0) ::usleep(1000);
           }
           ::madvise(data, bytes, MADV_DONTNEED);
         }

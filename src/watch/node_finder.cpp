@@ -6,10 +6,8 @@
 #include "watch/node_finder.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <sstream>
 
-#include "sys/page_watch.hpp"
+#include "sys/pages.hpp"
 
 namespace nigh::watch {
 
@@ -28,34 +26,9 @@ NodeShares shares_of(const std::map<int, double>& counts) {
 }
 }  // namespace
 
-std::vector<NumaMapping> parse_numa_maps(const std::string& text) {
-  std::vector<NumaMapping> out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string word;
-    if (!(words >> word)) continue;
-    char* end = nullptr;
-    NumaMapping one;
-    one.start = std::strtoull(word.c_str(), &end, 16);
-    if (end == word.c_str() || *end != '\0') continue;
-    while (words >> word) {
-      if (word.rfind("kernelpagesize_kB=", 0) == 0)
-        one.page_kib = std::strtoull(word.c_str() + 18, nullptr, 10);
-      if (word[0] != 'N') continue;
-      long node = std::strtol(word.c_str() + 1, &end, 10);
-      if (end == word.c_str() + 1 || *end != '=' || node < 0 || node > 65535) continue;
-      one.pages[static_cast<int>(node)] += std::strtoull(end + 1, nullptr, 10);
-    }
-    out.push_back(std::move(one));
-  }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-  return out;
-}
-
 NodeFinder::NodeFinder(sys::Os os, Ask ask, double keep_seconds)
     : os_(std::move(os)), ask_(std::move(ask)), keep_(keep_seconds) {
-  if (!ask_) ask_ = sys::page_nodes;
+  if (!ask_) ask_ = sys::query_pages;
 }
 
 const NodeShares& NodeFinder::shares(const RegionKey& key) const {
@@ -79,13 +52,14 @@ void NodeFinder::ask_process(int pid, const std::vector<const Wanted*>& wanted, 
   for (const Wanted* one : wanted)
     for (std::size_t k = 0; k < std::min(pages_a_region, one->addresses.size()); ++k)
       addresses.push_back(one->addresses[k]);
-  auto nodes = ask_(pid, addresses);
+  std::vector<int> nodes(addresses.size(), -1);
+  const bool told = ask_(pid, addresses, nodes).has_value();
   std::size_t next = 0;
   for (const Wanted* one : wanted) {
     std::map<int, double> counts;
     std::size_t asked = std::min(pages_a_region, one->addresses.size());
-    for (std::size_t k = 0; nodes && k < asked; ++k)
-      if (int node = (*nodes)[next + k]; node >= 0) ++counts[node];
+    for (std::size_t k = 0; told && k < asked; ++k)
+      if (int node = nodes[next + k]; node >= 0) ++counts[node];
     next += asked;
     Known& known = known_[one->key];
     known.shares = counts.empty() ? NodeShares() : shares_of(counts);
@@ -101,15 +75,14 @@ NodeShares NodeFinder::ask_maps(int pid, std::uint64_t address, double now) {
   if (maps_.size() > 1024) maps_.clear();
   Maps& maps = maps_[pid];
   if (maps.until <= now) {
-    auto text = os_.read("/proc/" + std::to_string(pid) + "/numa_maps");
-    maps.mappings = text ? parse_numa_maps(*text) : std::vector<NumaMapping>();
+    maps.mappings = sys::numa_mappings(os_, pid).value_or(std::vector<sys::NumaMapping>());
     maps.until = now + 4 * keep_;
   }
   auto after = std::upper_bound(maps.mappings.begin(), maps.mappings.end(), address,
-                                [](std::uint64_t at, const NumaMapping& m) { return at < m.start; });
+                                [](std::uint64_t at, const sys::NumaMapping& m) { return at < m.first; });
   if (after == maps.mappings.begin()) return {};
   std::map<int, double> counts;
-  for (const auto& [node, pages] : std::prev(after)->pages) counts[node] += static_cast<double>(pages);
+  for (const auto& [node, pages] : std::prev(after)->by_node) counts[node] += static_cast<double>(pages);
   return counts.empty() ? NodeShares() : shares_of(counts);
 }
 

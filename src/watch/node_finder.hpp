@@ -10,13 +10,13 @@
 #include <functional>
 #include <map>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "sys/os.hpp"
+#include "sys/task.hpp"
 
 namespace nigh::watch {
 
@@ -37,17 +37,11 @@ inline constexpr int region_shift = 21;
 // (node, share), shares sum to 1, the largest first; empty: not known.
 using NodeShares = std::vector<std::pair<int, double>>;
 
-// The mappings of /proc/PID/numa_maps: pages by node and where each begins (the file tells no end).
-struct NumaMapping {
-  std::uint64_t start = 0;
-  std::map<int, std::uint64_t> pages;  // by node, in pages of `page_kib`
-  std::uint64_t page_kib = 4;
-};
-std::vector<NumaMapping> parse_numa_maps(const std::string& text);
-
 class NodeFinder {
  public:
-  using Ask = std::function<Result<std::vector<int>>(int pid, std::span<const std::uint64_t> addresses)>;
+  // As sys::query_pages: a node or a negative number for each address.
+  using Ask =
+      std::function<Result<void>(int pid, std::span<const std::uint64_t> addresses, std::span<int> nodes)>;
   // Pages asked for in each region.
   static constexpr std::size_t pages_a_region = 4;
 
@@ -80,7 +74,7 @@ class NodeFinder {
   std::unordered_map<RegionKey, Known, RegionHash> known_;
   struct Maps {
     double until = 0;
-    std::vector<NumaMapping> mappings;
+    std::vector<sys::NumaMapping> mappings;
   };
   std::map<int, Maps> maps_;
   std::uint64_t from_maps_ = 0;

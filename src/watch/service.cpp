@@ -21,7 +21,6 @@ namespace nigh::watch {
 
 namespace {
 
-constexpr double look_every = 5;   // s, for new processes under --all
 constexpr double least_cpu = 0.2;  // cores that a process must use to be looked at under --all
 constexpr double least_megabytes = 16;
 constexpr std::size_t most_said = 100;
@@ -88,6 +87,8 @@ Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions
   const auto states = probe_meters(os_);
   meter_state_ = choose(states);
   meter_ = make_meter(meter_state_.level, os_);
+  for (const int pid : options_.pids)
+    if (auto id = sys::process_id(os_, pid)) roots_.push_back(*id);
   started_ = sys::now_seconds();
 }
 
@@ -102,11 +103,12 @@ void Service::say(Event event) {
 // The watched ones that live, with what they have started; under --all whoever works. False: none is left.
 bool Service::find_processes() {
   std::set<int> pids;
-  for (const int pid : options_.pids) {
-    if (!sys::threads_of(os_, pid).empty()) pids.insert(pid);
+  for (const auto& [pid, start] : roots_) {
+    if (!sys::lives(os_, {pid, start})) continue;
+    pids.insert(pid);
     for (const int child : sys::descendants_of(os_, pid)) pids.insert(child);
   }
-  if (options_.all && elapsed() - last_look_ >= look_every) {
+  if (options_.all && elapsed() - last_look_ >= options_.look) {
     const double since = std::max(elapsed() - last_look_, 1e-3);
     std::map<int, double> cpu;
     for (const std::string& entry : os_.list("/proc")) {

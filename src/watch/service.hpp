@@ -15,6 +15,7 @@
 
 #include "machine/machine.hpp"
 #include "sys/os.hpp"
+#include "sys/task.hpp"
 #include "watch/carry.hpp"
 #include "watch/meter.hpp"
 #include "watch/snapshot.hpp"
@@ -24,7 +25,8 @@ namespace nigh::watch {
 struct ServiceOptions {
   GovernorOptions governor;
   std::vector<int> pids;  // and what they start
-  bool all = false;       // every process that this user may look at and that works: asked anew each 5 s
+  bool all = false;       // every process that this user may look at and that works: asked anew each `look`
+  double look = 5;        // s
   double interval = 1;    // s
   double duration = 0;    // s; 0: no limit
 };
@@ -69,6 +71,7 @@ class Service {
   Carrier carrier_;
   MeterState meter_state_;
   std::unique_ptr<Meter> meter_;
+  std::vector<sys::ProcessId> roots_;  // of options_.pids: a number may be somebody else's tomorrow
   std::vector<ProcessFacts> processes_;
   std::vector<int> followed_;
   Sighting sighting_;

@@ -10,7 +10,7 @@
 #include <bit>
 #include <cerrno>
 
-#include "sys/page_watch.hpp"
+#include "sys/pages.hpp"
 #include "sys/task.hpp"
 
 namespace nigh::watch {
@@ -42,12 +42,12 @@ std::size_t ThreadEvents::share() const { return limit_ / planned_ / (options_.a
 std::size_t ThreadEvents::ring_pages() const {
   std::size_t bytes = std::clamp(budget_bytes / planned_, fewest_bytes, most_bytes);
   bytes = std::min(bytes, share());
-  std::size_t pages = bytes / sys::page_size();
+  std::size_t pages = bytes / sys::page_bytes();
   return std::bit_floor(std::max<std::size_t>(2, pages) - 1);
 }
 
 std::size_t ThreadEvents::aux_pages() const {
-  return std::bit_floor(std::max<std::size_t>(2, std::min(options_.aux_bytes, share()) / sys::page_size()));
+  return std::bit_floor(std::max<std::size_t>(2, std::min(options_.aux_bytes, share()) / sys::page_bytes()));
 }
 
 Result<void> ThreadEvents::open(int pid, int key) {

@@ -1,0 +1,34 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a library's HTTP server does to the whole process or machine, and ours must not: SIGPIPE ignored for
+// good (a program that we start would inherit that over exec, and never notice that nobody reads it), and a
+// port shared with whoever else listens on it.
+#pragma once
+
+#include <memory>
+
+namespace nigh::sys {
+
+// What SIGPIPE did when this was made is put back at its end.
+class KeepPipeSignal {
+ public:
+  KeepPipeSignal();
+  ~KeepPipeSignal();
+  KeepPipeSignal(const KeepPipeSignal&) = delete;
+  KeepPipeSignal& operator=(const KeepPipeSignal&) = delete;
+
+ private:
+  struct Saved;
+  std::unique_ptr<Saved> saved_;
+};
+
+// For the calling thread and those that it starts: writing to a closed connection is an error (EPIPE) and no
+// signal.
+void block_pipe_signal();
+
+// A port that was in use a moment ago may be bound again (SO_REUSEADDR), one that is in use may not: without
+// SO_REUSEPORT, see socket(7).
+void own_port(int socket);
+
+}  // namespace nigh::sys
