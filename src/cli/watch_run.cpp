@@ -9,11 +9,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
+#include <optional>
 
 #include "cli/watch.hpp"
 #include "machine/load.hpp"
-#include "sys/memory.hpp"
+#include "sys/line_log.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
 #include "sys/start.hpp"
@@ -39,10 +39,9 @@ class Outlets {
   static Result<std::unique_ptr<Outlets>> open(const WatchOptions& options) {
     auto out = std::unique_ptr<Outlets>(new Outlets(options));
     if (!options.log.empty()) {
-      out->log_.open(options.log, std::ios::app);
-      if (!out->log_)
-        return fail(Errc::io, fmt::format("can't append to {}: {}", options.log, std::strerror(errno)),
-                    errno);
+      auto log = sys::LineLog::open(options.log);
+      if (!log) return tl::unexpected(log.error());
+      out->log_.emplace(*std::move(log));
     }
     if (!options.listen.empty()) {
       auto feed = watch::Feed::open(options.listen);
@@ -55,11 +54,11 @@ class Outlets {
 
   void event(const watch::Event& event, double elapsed) {
     const std::string line = to_line(event, unix_seconds(), elapsed);
-    if (log_.is_open()) log_ << line << std::endl;  // flushed: a log is read after a crash
-    if (log_.is_open() && !log_ && !log_failed_) {
-      log_failed_ = true;
-      remark(options_, options_.log + " can't be written any more: the log ends here");
-    }
+    if (log_)
+      if (auto added = log_->add(line); !added) {
+        log_.reset();
+        report_failure("watch", options_.log + ": " + added.error().message + "; it ends here");
+      }
     if (feed_) feed_->log(line);
     if (options_.json) {
       fmt::print("{}\n", line);
@@ -84,9 +83,9 @@ class Outlets {
         // A program that is started has the terminal for itself.
         screen_(!options.json && !options.quiet && options.command.empty() && isatty(STDOUT_FILENO) != 0) {}
   const WatchOptions& options_;
-  std::ofstream log_;
+  std::optional<sys::LineLog> log_;
   std::unique_ptr<watch::Feed> feed_;
-  bool screen_, log_failed_ = false;
+  bool screen_;
 };
 
 // There is nothing to place: the program runs as it would have without us.

@@ -5,6 +5,9 @@
 // nothing behind, neither a process nor a descriptor.
 #include "sys/start.hpp"
 
+#include "sys/line_log.hpp"
+#include "sys/os.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +145,21 @@ TEST_F(Start, TheProgramHasThePolicyAndWeDoNot) {
   if (!pid) GTEST_SKIP() << pid.error().message;
   EXPECT_EQ(end_of(*pid), 0);
   EXPECT_EQ(run("grep -q ' bind' /proc/$$/numa_maps"), 1);
+}
+
+TEST(LineLog, AppendsWholeLinesAndSaysWhenItCannot) {
+  const std::string path = ::testing::TempDir() + "nigh-log-" + std::to_string(own_pid());
+  for (const char* line : {"one", "two"}) {
+    auto log = LineLog::open(path);
+    ASSERT_TRUE(log);
+    EXPECT_TRUE(log->add(line));
+  }
+  EXPECT_EQ(read_file(path).value_or(""), "one\ntwo\n");
+  ::unlink(path.c_str());
+  EXPECT_FALSE(LineLog::open("/nowhere/log"));
+  auto full = LineLog::open("/dev/full");
+  ASSERT_TRUE(full);
+  EXPECT_FALSE(full->add("x"));
 }
 
 }  // namespace
