@@ -203,8 +203,9 @@ MeterState probe_faults(const sys::Os& os) {
   auto tried = try_event(false);
   if (!tried) {
     state.missing = tried.error().message;
-    state.remedy = "sysctl kernel.perf_event_paranoid=2 (now " + std::to_string(sys::perf_paranoid(os)) +
-                   ") or CAP_PERFMON (Debian's value 3 asks for CAP_SYS_ADMIN); a container must allow perf_event_open";
+    state.remedy =
+        "sysctl kernel.perf_event_paranoid=2 (now " + std::to_string(sys::perf_paranoid(os)) +
+        ") or CAP_PERFMON (Debian's value 3 asks for CAP_SYS_ADMIN); a container must allow perf_event_open";
     return state;
   }
   Provoker provoker = provoker_here(os);

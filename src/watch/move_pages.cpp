@@ -48,14 +48,6 @@ void cut(const PageGroup& group, std::uint64_t bytes, std::deque<Slice>& out) {
   }
 }
 
-void add(MoveReport& sum, const MoveReport& part) {
-  sum.asked += part.asked, sum.moved += part.moved, sum.already += part.already, sum.bytes += part.bytes;
-  for (std::size_t i = 0; i < causes; ++i) sum.failed[i] += part.failed[i];
-  sum.calls += part.calls;
-  if (part.call_pages > 0) sum.call_pages = part.call_pages;
-  sum.longest_call = std::max(sum.longest_call, part.longest_call);
-}
-
 class Mover {
  public:
   Mover(const sys::Os& os, const PagePlan& plan, const MoveOptions& options)
@@ -145,7 +137,7 @@ void Mover::live(std::deque<Slice>& work) {
     double since = sys::now_seconds();
     bool good = one_slice(slice, part);
     double took = sys::now_seconds() - since;
-    add(report_, part);
+    report_.add(part);
     report_.moving += took;
     if (!good) closed_.insert({slice.target, slice.page_bytes});
     over_ = part.failed[static_cast<std::size_t>(Cause::gone)] +
@@ -181,7 +173,7 @@ void Mover::crew(std::deque<Slice>& work, double until) {
   for (std::size_t t = 1; t < parts.size(); ++t) helpers.emplace_back(body, std::ref(parts[t]));
   if (!parts.empty()) body(parts[0]);
   for (std::thread& one : helpers) one.join();
-  for (const MoveReport& one : parts) add(report_, one);
+  for (const MoveReport& one : parts) report_.add(one);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (bad[i] != 0) closed_.insert({slices[i].target, slices[i].page_bytes});
     if (taken[i] == 0) work.push_back(std::move(slices[i]));
@@ -321,13 +313,7 @@ Result<MoveReport> move_touched(const sys::Os& os, const sys::ProcessId& process
   for (auto& [target, ranges] : by_target) {
     auto one = move_pages(os, {process, {}, target, std::move(ranges)}, options);
     if (!one) return tl::unexpected(one.error());
-    add(sum, *one);
-    sum.held_back += one->held_back, sum.seconds += one->seconds, sum.moving += one->moving;
-    sum.paused += one->paused, sum.pauses += one->pauses, sum.expired_pauses += one->expired_pauses;
-    sum.longest_pause = std::max(sum.longest_pause, one->longest_pause);
-    sum.other_policy += one->other_policy;
-    if (!one->note.empty()) sum.note = one->note;
-    sum.stopped = sum.stopped || one->stopped;
+    sum.add(*one);
   }
   return sum;
 }

@@ -67,7 +67,7 @@ void MoveReport::add(const MoveReport& other) {
   pauses += other.pauses;
   expired_pauses += other.expired_pauses;
   calls += other.calls;
-  call_pages = other.call_pages;
+  if (other.call_pages > 0) call_pages = other.call_pages;
   longest_call = std::max(longest_call, other.longest_call);
   stopped = stopped || other.stopped;
   if (note.empty()) note = other.note;

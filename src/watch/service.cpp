@@ -15,6 +15,7 @@
 #include "sys/start.hpp"
 #include "sys/task.hpp"
 #include "sys/threads.hpp"
+#include "watch/move_cost.hpp"
 #include "watch/numa_proc.hpp"
 
 namespace nigh::watch {
@@ -58,8 +59,18 @@ Result<std::unique_ptr<Service>> Service::make(const sys::Os& os, Machine machin
   if (!links) return tl::unexpected(links.error());
   auto journals = sys::run_folder("watch");
   if (!journals) return tl::unexpected(journals.error());
-  return std::unique_ptr<Service>(
+  // `paper` has its 0.3 s for a GB; ours pays what this machine asks.
+  std::string cost =
+      fmt::format("moving pages taken to cost {} s/GB", options.governor.policy_options.seconds_per_gb);
+  if (options.governor.policy == Policy::improved)
+    if (auto measured = calibrate(os); measured && measured->base_gb_s > 0) {
+      options.governor.policy_options.seconds_per_gb = 1 / measured->base_gb_s;
+      cost = measured->sentence();
+    }
+  auto service = std::unique_ptr<Service>(
       new Service(os, std::move(machine), *std::move(links), std::move(options), *journals, freezer));
+  service->cost_of_moving_ = std::move(cost);
+  return service;
 }
 
 namespace {
@@ -234,11 +245,13 @@ Snapshot Service::snapshot() const {
 
 Result<void> Service::run(const std::function<bool()>& more) {
   say({"start",
-       fmt::format("{}: {} by {}, measured by {} ({}, confidence at most {:.0f} %)", machine_.summary(),
+       fmt::format("{}: {} by {}, measured by {} ({}, confidence at most {:.0f} %); {}", machine_.summary(),
                    options_.governor.apply ? "applies what is decided" : "advises only",
                    policy_name(options_.governor.policy), meter_state_.name, level_name(meter_state_.level),
-                   100 * meter_state_.confidence),
-       {{"policy", policy_name(options_.governor.policy)}, {"level", level_name(meter_state_.level)}}});
+                   100 * meter_state_.confidence, cost_of_moving_),
+       {{"policy", policy_name(options_.governor.policy)},
+        {"level", level_name(meter_state_.level)},
+        {"seconds_per_gb", options_.governor.policy_options.seconds_per_gb}}});
   if (meter_state_.level == Level::none)
     say({"advice",
          "nothing can be measured here, so nothing will be moved; nigh watch --meters says what is missing"});
