@@ -110,7 +110,7 @@ bool Governor::steady(const Sighting& sighting) {
       });
   same_ = same ? same_ + 1 : 1;
   last_ = sighting.units;
-  return same_ >= options_.steady && sighting.confidence >= options_.least_confidence;
+  return same_ >= options_.steady && sighting.complete && sighting.confidence >= options_.least_confidence;
 }
 
 void Governor::hold(double time, double seconds) {

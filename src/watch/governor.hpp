@@ -35,7 +35,8 @@ struct Sighting {
   Level level = Level::none;
   double confidence = 0;
   std::vector<Unit> units;
-  double fresh = 1e9;  // samples since anything was moved last
+  double fresh = 1e9;    // samples since anything was moved last
+  bool complete = true;  // false: somebody who is watched has only just come, and was not seen yet
 };
 
 // How pages go: as they are touched (all at once if they do not follow), in batches while the application

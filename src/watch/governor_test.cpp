@@ -159,6 +159,18 @@ TEST(Governor, WithoutConfidenceNothingIsDecided) {
   }
 }
 
+TEST(Governor, WaitsForWhoHasJustCome) {
+  SimulatedWorld world(opteron(), {program("streamcluster", {0, 5})});
+  Governor governor(opteron(), applying(Policy::paper));
+  for (int s = 0; s < 20; ++s) {
+    world.pass(1);
+    Sighting sighting = world.sighting();
+    sighting.complete = s >= 12;
+    EXPECT_EQ(governor.look(sighting).actions.empty(), s != 12) << s;
+    if (s == 12) break;
+  }
+}
+
 TEST(Governor, WhatCanNotBeMovedIsNotTriedAgainSoon) {
   SimulatedWorld world(opteron(), {program("streamcluster", {0, 5})});
   Governor governor(opteron(), applying(Policy::paper));

@@ -24,6 +24,7 @@ namespace {
 
 constexpr double least_cpu = 0.2;  // cores that a process must use to be looked at under --all
 constexpr double least_megabytes = 16;
+constexpr double patience = 15;  // s that somebody new may take to be seen at his memory
 constexpr std::size_t most_said = 100;
 
 double first_number(const Result<std::string>& text) {
@@ -193,6 +194,22 @@ void Service::tell_units(const std::vector<Watched>& watched) {
          {{"applications", units}, {"confidence", sighting_.confidence}}});
   }
   units_before_ = sentence;
+}
+
+// Whether all were seen, or have had their time: who only computes is never seen, and others' nodes look
+// empty before they are.
+bool Service::complete(const std::vector<Watched>& watched) {
+  bool all = true;
+  decltype(first_seen_) still;
+  for (const ProcessFacts& process : processes_) {
+    const auto known = first_seen_.try_emplace({process.pid, process.start}, elapsed()).first;
+    still.insert(*known);
+    const bool seen = std::any_of(watched.begin(), watched.end(),
+                                  [&](const Watched& one) { return one.pid == process.pid; });
+    all = all && (seen || elapsed() - known->second > patience);
+  }
+  first_seen_ = std::move(still);
+  return all;
 }
 
 void Service::interval() {

@@ -79,7 +79,9 @@ class Service {
   std::string units_before_, units_told_;
   std::set<std::string> notes_;
   std::string cost_of_moving_;
-  std::map<int, double> cpu_before_;  // for --all: seconds of CPU at the last look
+  [[nodiscard]] bool complete(const std::vector<Watched>& watched);
+  std::map<std::pair<int, std::uint64_t>, double> first_seen_;  // s; of each process
+  std::map<int, double> cpu_before_;                            // for --all: seconds of CPU at the last look
   double started_ = 0, last_look_ = -1e9, cost_ = 0, carried_cpu_ = 0;
 };
 
