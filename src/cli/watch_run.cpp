@@ -131,8 +131,9 @@ int watch_here(const WatchOptions& options, Setup setup) {
   const auto more = [&] {
     if (child > 0 && !status) status = sys::ended(child);
     if (!sys::Interrupt::flag()) return true;
-    // Ctrl-C reaches the program by the terminal; SIGTERM reaches us alone.
-    if (child > 0 && !status && !told) sys::send_signal(child, SIGTERM);
+    // Ctrl-C reaches the program by the terminal, which may take its time to end well; SIGTERM reaches us
+    // alone.
+    if (child > 0 && !status && !told && sys::Interrupt::by() == SIGTERM) sys::send_signal(child, SIGTERM);
     told = true;
     return false;
   };

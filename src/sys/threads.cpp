@@ -128,8 +128,12 @@ void StartLine::wait() {
 
 namespace {
 std::atomic<bool> interrupted{false};
+std::atomic<int> interrupted_by{0};
 static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
-void note_interrupt(int) { interrupted.store(true); }
+void note_interrupt(int signal) {
+  interrupted_by.store(signal);
+  interrupted.store(true);
+}
 }  // namespace
 
 struct Interrupt::Saved {
@@ -151,5 +155,7 @@ Interrupt::~Interrupt() {
 }
 
 const std::atomic<bool>& Interrupt::flag() { return interrupted; }
+
+int Interrupt::by() { return interrupted_by.load(); }
 
 }  // namespace nigh::sys

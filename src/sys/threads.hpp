@@ -68,6 +68,8 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
   [[nodiscard]] static const std::atomic<bool>& flag();
+  // The signal that set it.
+  [[nodiscard]] static int by();
 
  private:
   struct Saved;
