@@ -218,7 +218,7 @@ void Service::interval() {
     say({"failed", "measuring: " + reading.error().message});
     return;
   }
-  tell_note(reading->note);
+  if (reading->level != Level::none) tell_note(reading->note);
   scene_.add(*reading, processes_);
   const std::vector<Watched> watched = scene_.watched(links_);
   sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}, scene_.fresh()};
