@@ -49,7 +49,7 @@ _nigh() {
     --memory)
       mapfile -t COMPREPLY < <(compgen -W "$(cat /sys/devices/system/node/has_memory 2>/dev/null)" -- "$cur")
       return ;;
-    --interval|--duration|--listen)
+    --interval --cost|--duration|--listen)
       return ;;
     --share)
       mapfile -t COMPREPLY < <(compgen -W "data" -- "$cur")

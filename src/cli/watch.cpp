@@ -78,6 +78,10 @@ void add_watch(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"live", "lazy", "frozen"}));
   command->add_option("--interval", options->interval, "Seconds between looks (default 1)")
       ->check(CLI::Range(0.2, 60.0));
+  command
+      ->add_option("--cost", options->cost,
+                   "Own CPU time, per cent of a core (default 1): above it, looks become rarer")
+      ->check(CLI::Range(0.05, 100.0));
   command->add_option("--duration", options->duration, "Stop watching after so many seconds")
       ->check(CLI::PositiveNumber);
   command->add_option("--memory", options->memory_nodes,

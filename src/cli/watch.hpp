@@ -20,6 +20,7 @@ struct WatchOptions {
   std::vector<std::string> command;
   bool all = false, demo = false, meters = false, undo = false, json = false, quiet = false;
   double interval = 1;       // s
+  double cost = 1;           // own CPU time, per cent of a core
   double duration = 0;       // s, 0: until what is watched has ended, or Ctrl-C
   std::string log, listen;   // a file; [address:]port of the feed
   std::string machine;       // a file or model, instead of what is found here

@@ -130,6 +130,7 @@ int watch_here(const WatchOptions& options, Setup setup) {
   bool told = false;
   const auto more = [&] {
     if (child > 0 && !status) status = sys::ended(child);
+    if (status) return false;
     if (!sys::Interrupt::flag()) return true;
     // Ctrl-C reaches the program by the terminal, which may take its time to end well; SIGTERM reaches us
     // alone.
@@ -201,6 +202,7 @@ int watch_run(const WatchOptions& options) {
   setup.service.all = options.all;
   setup.service.interval = options.interval;
   setup.service.duration = options.duration;
+  setup.service.most_cost = options.cost / 100;
   if (options.governor.pages == watch::Pages::frozen) {  // before there are threads
     auto freezer = sys::Freezer::start();
     if (!freezer) return report_failure("watch", freezer.error().message);

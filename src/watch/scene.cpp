@@ -25,6 +25,41 @@ constexpr double forgotten = 0.01;  // samples: below that nothing is known
 // How many threads one process may have before who-shares-with-whom is left to the nodes alone.
 constexpr std::size_t most_compared = 512;
 
+// Threads are joined once their overlap is large enough; what is joined already costs nothing more, so that
+// hundreds of threads on common memory are one set after a few regions.
+class Joined {
+ public:
+  Joined(std::size_t count, double enough)
+      : overlap_(count * count, 0), of_(count), sets_(count), enough_(enough) {
+    std::iota(of_.begin(), of_.end(), std::size_t{0});
+  }
+  // The parts of their touches that threads have in one region.
+  void add(const std::vector<std::pair<std::size_t, double>>& touched) {
+    for (std::size_t a = 0; a < touched.size(); ++a)
+      for (std::size_t b = a + 1; b < touched.size(); ++b) {
+        const auto [i, part_i] = touched[a];
+        const auto [j, part_j] = touched[b];
+        if (root(i) == root(j)) continue;
+        double& sum = overlap_[std::min(i, j) * of_.size() + std::max(i, j)];
+        sum += std::min(part_i, part_j);
+        if (sum < enough_) continue;
+        of_[std::max(root(i), root(j))] = std::min(root(i), root(j));
+        --sets_;
+      }
+  }
+  [[nodiscard]] std::size_t sets() const { return sets_; }
+  std::size_t root(std::size_t i) {
+    while (of_[i] != i) i = of_[i] = of_[of_[i]];
+    return i;
+  }
+
+ private:
+  std::vector<double> overlap_;
+  std::vector<std::size_t> of_;
+  std::size_t sets_;
+  double enough_;
+};
+
 }  // namespace
 
 Scene::Scene(const Machine& machine, SceneOptions options) : machine_(machine), options_(options) {
@@ -66,6 +101,9 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
   }
   const double factor = std::pow(0.5, reading.seconds / options_.long_half_life);
   fresh_ += static_cast<double>(reading.samples);
+  double weight = 0;
+  for (const ThreadTraffic& seen : reading.threads) weight += sum(seen.by_node);
+  if (reading.samples > 0 && weight > 0) weight_ = weight / static_cast<double>(reading.samples);
   samples_ = samples_ * factor + static_cast<double>(reading.samples);
   lost_ = lost_ * factor + static_cast<double>(reading.lost);
   rate_ = reading.rate;
@@ -117,27 +155,30 @@ std::vector<std::vector<int>> Scene::groups_of(const Process& process) const {
       if (const auto at = place.find(tid); at != place.end()) total[at->second] += count;
   const bool told = !process.regions.empty() && tids.size() <= most_compared;
   if (!told) return tids.empty() ? std::vector<std::vector<int>>() : std::vector<std::vector<int>>{tids};
-  std::vector<double> overlap(tids.size() * tids.size(), 0);
-  for (const auto& [key, region] : process.regions)
-    for (const auto& [a, count_a] : region.by_thread)
-      for (const auto& [b, count_b] : region.by_thread) {
-        const auto i = place.find(a), j = place.find(b);
-        if (i == place.end() || j == place.end() || j->second <= i->second) continue;
-        overlap[i->second * tids.size() + j->second] +=
-            std::min(count_a / total[i->second], count_b / total[j->second]);
-      }
-  std::vector<std::size_t> of(tids.size());
-  std::iota(of.begin(), of.end(), std::size_t{0});
-  const auto root = [&](std::size_t i) {
-    while (of[i] != i) i = of[i];
-    return i;
-  };
-  for (std::size_t i = 0; i < tids.size(); ++i)
-    for (std::size_t j = i + 1; j < tids.size(); ++j)
-      if (overlap[i * tids.size() + j] >= options_.overlap)
-        of[std::max(root(i), root(j))] = std::min(root(i), root(j));
+  // Few samples on much memory seldom fall on the same 2 MiB, even if all threads share it: then larger
+  // pieces are compared, of which a thread has touched about every second. Taken as one by mistake, threads
+  // are still told apart by the nodes that they access (find_clusters); taken as strangers, they would be
+  // torn apart.
+  const double samples = std::accumulate(total.begin(), total.end(), 0.0) / weight_;
+  const double most = std::max(1.0, 2 * samples / static_cast<double>(std::max<std::size_t>(tids.size(), 1)));
+  std::map<std::uint64_t, std::map<std::size_t, double>> pieces;
+  int shift = 0;  // there are at least so many pieces with it
+  while (static_cast<double>(process.regions.size() >> (shift + 1)) > most) ++shift;
+  for (; pieces.empty() || static_cast<double>(pieces.size()) > most; ++shift) {
+    pieces.clear();
+    for (const auto& [key, region] : process.regions)
+      for (const auto& [tid, count] : region.by_thread)
+        if (const auto at = place.find(tid); at != place.end())
+          pieces[key >> shift][at->second] += count / total[at->second];
+    if (pieces.size() <= 1) break;
+  }
+  Joined joined(tids.size(), options_.overlap);
+  for (const auto& [key, touched] : pieces) {
+    joined.add({touched.begin(), touched.end()});
+    if (joined.sets() == 1) break;
+  }
   std::map<std::size_t, std::vector<int>> groups;
-  for (std::size_t i = 0; i < tids.size(); ++i) groups[root(i)].push_back(tids[i]);
+  for (std::size_t i = 0; i < tids.size(); ++i) groups[joined.root(i)].push_back(tids[i]);
   std::vector<std::vector<int>> out;
   for (auto& [first, members] : groups) out.push_back(std::move(members));
   return out;

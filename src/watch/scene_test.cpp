@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 #include "machine/load.hpp"
@@ -67,6 +68,35 @@ TEST(Scene, ThreadsThatShareMemoryAreOneUnit) {
   EXPECT_EQ(units[1].regions.size(), 3U);
   EXPECT_TRUE(units[0].unit.application.check(links()));
   EXPECT_EQ(find_clusters({units[0].unit.application}).size(), 1U);
+}
+
+// 256 threads on 20 000 regions (40 GB), all shared, of which each has touched one in thirty.
+TEST(Scene, ManyThreadsOnMuchMemoryAreQuicklyOne) {
+#ifdef NIGH_SANITIZED
+  GTEST_SKIP() << "times of a sanitized build say nothing";
+#endif
+  std::mt19937 random(1);
+  Reading reading;
+  reading.seconds = 1;
+  for (int t = 0; t < 256; ++t) {
+    ThreadTraffic& thread = reading.threads.emplace_back();
+    thread = {9, t + 1, (t / 4) % 64, std::vector<double>(8, 78)};
+  }
+  for (std::uint64_t key = 0; key < 20000; ++key) {
+    RegionTouches& region = reading.regions.emplace_back();
+    region = {9, key, static_cast<int>(key % 8), {}};
+    for (int k = 0; k < 8; ++k) region.by_thread.emplace_back(static_cast<int>(random() % 256) + 1, 1.0);
+  }
+  reading.samples = 160000;
+  Scene scene(opteron());
+  scene.add(reading, {facts(9)});
+  const auto start = std::chrono::steady_clock::now();
+  const auto units = scene.watched(links());
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_EQ(units.size(), 1U);
+  EXPECT_EQ(units[0].threads.size(), 256U);
+  EXPECT_LT(seconds, 0.5);
+  std::printf("256 threads, 20 000 regions: %.1f ms\n", 1e3 * seconds);
 }
 
 TEST(Scene, PrivateMemoryIsToldFromShared) {

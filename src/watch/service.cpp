@@ -24,7 +24,8 @@ namespace {
 
 constexpr double least_cpu = 0.2;  // cores that a process must use to be looked at under --all
 constexpr double least_megabytes = 16;
-constexpr double patience = 15;  // s that somebody new may take to be seen at his memory
+constexpr double longest_wait = 5;  // s
+constexpr double patience = 15;     // s that somebody new may take to be seen at his memory
 constexpr std::size_t most_said = 100;
 
 double first_number(const Result<std::string>& text) {
@@ -260,6 +261,20 @@ Snapshot Service::snapshot() const {
   return out;
 }
 
+namespace {
+
+// In short sleeps: the end of a program, or Ctrl-C, is not to be waited for. False: no more.
+bool pause(double seconds, const std::function<bool()>& more) {
+  const double end = sys::now_seconds() + seconds;
+  for (double left = seconds; left > 0; left = end - sys::now_seconds()) {
+    sys::sleep_seconds(std::min(left, 0.05));
+    if (!more()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Result<void> Service::run(const std::function<bool()>& more) {
   say({"start",
        fmt::format("{}: {} by {}, measured by {} ({}, confidence at most {:.0f} %); {}", machine_.summary(),
@@ -272,16 +287,21 @@ Result<void> Service::run(const std::function<bool()>& more) {
   if (meter_state_.level == Level::none)
     say({"advice",
          "nothing can be measured here, so nothing will be moved; nigh watch --meters says what is missing"});
-  const double cpu = sys::process_seconds();
+  const auto own = [&] { return sys::process_seconds() - carried_cpu_; };
+  const double at_start = own();
+  double wait = options_.interval;
   bool any = find_processes();
   while (any && (options_.duration <= 0 || elapsed() < options_.duration)) {
+    const double before = own();
     follow();
-    sys::sleep_seconds(options_.interval);
-    if (!more()) break;
+    if (!pause(wait, more)) break;
     interval();
-    cost_ = std::max(0.0, sys::process_seconds() - cpu - carried_cpu_) / elapsed();
+    cost_ = std::max(0.0, own() - at_start) / elapsed();
     if (on_snapshot) on_snapshot(snapshot());
     any = find_processes();
+    // What a look costs is paid for by a longer wait, though not so long that the meter's rings overflow.
+    wait = std::clamp((own() - before) / options_.most_cost, options_.interval,
+                      std::max(options_.interval, longest_wait));
   }
   meter_->stop();
   say({"end",

@@ -29,6 +29,8 @@ struct ServiceOptions {
   double look = 5;        // s
   double interval = 1;    // s
   double duration = 0;    // s; 0: no limit
+  double most_cost =
+      0.01;  // own CPU time as a part of one core: a look that costs more is followed by a longer wait
 };
 
 // What a process is now: name, age, resident memory. Errors: io (gone).
