@@ -266,8 +266,8 @@ namespace {
 // In short sleeps: the end of a program, or Ctrl-C, is not to be waited for. False: no more.
 bool pause(double seconds, const std::function<bool()>& more) {
   const double end = sys::now_seconds() + seconds;
-  for (double left = seconds; left > 0; left = end - sys::now_seconds()) {
-    sys::sleep_seconds(std::min(left, 0.05));
+  while (sys::now_seconds() < end) {
+    sys::sleep_seconds(std::clamp(end - sys::now_seconds(), 0.0, 0.05));
     if (!more()) return false;
   }
   return true;

@@ -99,7 +99,7 @@ static int first_thread = -1;
 static int turns_taken;
 
 void seen_turns(int first) {
-  first_thread = first;
+  first_thread = getenv("OBSERVER_TURNS") != NULL ? first : -1;
   __atomic_store_n(&turns_taken, 0, __ATOMIC_RELEASE);
 }
 

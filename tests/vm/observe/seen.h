@@ -10,7 +10,8 @@
 
 // Taking turns, so that a pool's threads are handed out in an order that the program chose and no race can
 // undo: the n threads of a team each wait for their turn, and the thread whose turn it is calls seen_next
-// once it has got what it came for. seen_turns says who comes first; -1: nobody waits.
+// once it has got what it came for. seen_turns says who comes first; -1, or without OBSERVER_TURNS in the
+// environment: nobody waits.
 void seen_turns(int first);
 void seen_await(int thread, int n);
 void seen_next(void);
