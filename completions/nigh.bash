@@ -49,7 +49,7 @@ _nigh() {
     --memory)
       mapfile -t COMPREPLY < <(compgen -W "$(cat /sys/devices/system/node/has_memory 2>/dev/null)" -- "$cur")
       return ;;
-    --interval --cost|--duration|--listen)
+    --interval|--cost|--duration|--listen)
       return ;;
     --share)
       mapfile -t COMPREPLY < <(compgen -W "data" -- "$cur")
@@ -66,7 +66,7 @@ _nigh() {
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead" ;;
     report) options="--out --bench --peers --account --machine --no-run --summary --json" ;;
-    watch) options="--pid --all --apply --advise --policy --pages --interval --duration --memory --machine --log --listen
+    watch) options="--pid --all --apply --advise --policy --pages --interval --cost --duration --memory --machine --log --listen
       --meters --demo --undo --json --quiet" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
