@@ -194,8 +194,9 @@ class Search {
     for (std::size_t k = 0; k < clusters_.size(); ++k) {
       order_[k].resize(clusters_[k].list.size());
       std::iota(order_[k].begin(), order_[k].end(), std::size_t{0});
-      std::stable_sort(order_[k].begin(), order_[k].end(), [&](std::size_t a, std::size_t b) {
-        return clusters_[k].list[a].cost < clusters_[k].list[b].cost;
+      std::sort(order_[k].begin(), order_[k].end(), [&](std::size_t a, std::size_t b) {
+        const double cost_a = clusters_[k].list[a].cost, cost_b = clusters_[k].list[b].cost;
+        return cost_a != cost_b ? cost_a < cost_b : a < b;
       });
     }
   }

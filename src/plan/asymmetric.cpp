@@ -42,8 +42,10 @@ Replaced fewest_hops(const Links& links, const std::vector<Application>& applica
         for (const std::uint8_t b : option.nodes) hops += links.hops(a, b);
       option.value = -hops;
     }
-    std::stable_sort(options.list.begin(), options.list.end(),
-                     [](const Option& a, const Option& b) { return a.value > b.value; });
+    std::sort(options.list.begin(), options.list.end(), [](const Option& a, const Option& b) {
+      if (a.value != b.value) return a.value > b.value;
+      return a.cost != b.cost ? a.cost < b.cost : a.nodes < b.nodes;
+    });
   }
   AssignLimits best_only = limits;
   best_only.keep = 1;

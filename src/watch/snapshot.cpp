@@ -70,8 +70,10 @@ void add_links(const Machine& machine, const Links& links, const Sighting& sight
                              number_of(machine, static_cast<std::size_t>(from)), load,
                              links.assumed(to, from)});
     }
-  std::stable_sort(out.links.begin(), out.links.end(),
-                   [](const Snapshot::Link& a, const Snapshot::Link& b) { return a.load > b.load; });
+  std::sort(out.links.begin(), out.links.end(), [](const Snapshot::Link& a, const Snapshot::Link& b) {
+    if (a.load != b.load) return a.load > b.load;
+    return a.from != b.from ? a.from < b.from : a.to < b.to;
+  });
 }
 
 std::string bar(double part, int width) {
