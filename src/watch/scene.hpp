@@ -99,8 +99,7 @@ class Scene {
   std::map<int, Process> processes_;
   double rate_ = 0;  // accesses per us of all, 0: not known
   double samples_ = 0, lost_ = 0, fresh_ = 1e9;
-  double weight_ = 1;   // of a sample
-  double seconds_ = 1;  // of the last reading
+  double weight_ = 1;  // of a sample
 };
 
 }  // namespace nigh::watch
