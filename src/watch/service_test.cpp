@@ -155,7 +155,7 @@ TEST_F(ServiceHere, WatchesAChildToItsEnd) {
 }
 
 TEST_F(ServiceHere, TellsItsOwnCost) {
-  options_.pids = {start("sleep 30")};
+  options_.pids = {start("exec sleep 30")};
   options_.duration = 0.5;
   run(sys::Os(), [] { return true; });
   ASSERT_FALSE(snapshots_.empty());
