@@ -6,9 +6,14 @@
 #include "message/offer.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -184,36 +189,75 @@ TEST(Offers, ProbesSeeTheOldestOfTheirTag) {
   });
 }
 
-// The receiver stops in the middle (its target can't be written for a while): the sender's share must be
-// real.
+// A target whose first page can't be written until somebody else has copied a part of the message.
+class BlockedTarget {
+ public:
+  explicit BlockedTarget(std::size_t bytes) : bytes_(bytes) {
+    data_ = static_cast<char*>(
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    const std::size_t page = page_bytes();
+    if (data_ == MAP_FAILED || ::mprotect(data_ + page, bytes - page, PROT_READ | PROT_WRITE) != 0)
+      std::abort();
+    blocked_ = data_;
+    opened_ = false;
+    struct sigaction wait_for_it = {};
+    wait_for_it.sa_sigaction = [](int, siginfo_t* info, void*) {
+      char* at = static_cast<char*>(info->si_addr);
+      if (at < blocked_ || at >= blocked_ + page_bytes()) std::abort();
+      while (!opened_) ::sched_yield();
+      ::mprotect(blocked_, page_bytes(), PROT_READ | PROT_WRITE);
+    };
+    wait_for_it.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGSEGV, &wait_for_it, &before_);
+  }
+  BlockedTarget(const BlockedTarget&) = delete;
+  BlockedTarget& operator=(const BlockedTarget&) = delete;
+  ~BlockedTarget() {
+    ::sigaction(SIGSEGV, &before_, nullptr);
+    ::munmap(data_, bytes_);
+  }
+  [[nodiscard]] char* data() { return data_; }
+  static void open() { opened_ = true; }
+
+ private:
+  static std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+  static inline char* blocked_ = nullptr;
+  static inline std::atomic<bool> opened_ = false;
+  char* data_;
+  std::size_t bytes_;
+  struct sigaction before_ = {};
+};
+
+// The receiver stops in its first chunk until the sender has copied one: the sender's share is real however
+// the two are scheduled.
 TEST(Offers, BothSidesCopyTheirChunks) {
   std::atomic<std::uint64_t> name = 0;
-  std::atomic<std::uint64_t> helped = 0;
-  const auto both_copy = [&](ThreadRank r) {
-    Offers offers(r.space, r.waiter);
-    offers.set_tuning({.halves_from = 1, .chunk = 1000});
-    const auto data = pattern(3'000'123, 5);
-    for (int round = 0; round < 20; ++round) {
-      if (r.rank == 0) {
-        Offer* offer = offers.open(data.data(), nullptr, data.size(), to_rank(1));
-        name = Offers::name_of(offer);
-        r.meet();
-        while (!Offers::released(offer)) offers.help(offer);
-        offers.close(offer);
-        r.meet();
-      } else {
-        r.meet();
-        std::vector<char> got(data.size());
-        offers.take(offers.find(0, name), got.data(), nullptr, got.size());
-        EXPECT_TRUE(got == data);
-        r.meet();
-      }
-    }
-    if (r.rank == 0) helped = offers.counts().helped_bytes;
-  };
-  // On a busy machine the two may not run at once for a while.
-  for (int attempt = 0; attempt < 50 && helped == 0; ++attempt) run_ranks(2, both_copy, 2);
-  if (std::thread::hardware_concurrency() > 1) { EXPECT_GT(helped.load(), 0u); }
+  run_ranks(
+      2,
+      [&](ThreadRank r) {
+        Offers offers(r.space, r.waiter);
+        offers.set_tuning({.halves_from = 1, .chunk = 1000});
+        const auto data = pattern(3'000'123, 5);
+        for (int round = 0; round < 5; ++round) {
+          if (r.rank == 0) {
+            Offer* offer = offers.open(data.data(), nullptr, data.size(), to_rank(1));
+            name = Offers::name_of(offer);
+            r.meet();
+            while (!Offers::released(offer))
+              if (offers.help(offer)) BlockedTarget::open();
+            offers.close(offer);
+            r.meet();
+            EXPECT_GE(offers.counts().helped_bytes, (static_cast<std::uint64_t>(round) + 1) * 123);
+          } else {
+            BlockedTarget got(data.size());
+            r.meet();
+            offers.take(offers.find(0, name), got.data(), nullptr, data.size());
+            EXPECT_EQ(std::memcmp(got.data(), data.data(), data.size()), 0);
+            r.meet();
+          }
+        }
+      },
+      2);
 }
 
 TEST(Offers, ASenderThatDoesNotHelpIsNotWaitedFor) {
