@@ -127,6 +127,7 @@ int watch_here(const WatchOptions& options, Setup setup) {
   }
   std::optional<int> status;
   const sys::Interrupt interrupt;
+  setup.service.stop = &sys::Interrupt::flag();
   bool told = false;
   const auto more = [&] {
     if (child > 0 && !status) status = sys::ended(child);
@@ -161,7 +162,7 @@ int watch_here(const WatchOptions& options, Setup setup) {
 
 Result<CpuSet> policy_nodes(const Machine& machine, const std::string& list) {
   CpuSet known;
-  for (const int node : machine.nodes) known.set(machine.objects[static_cast<std::size_t>(node)].os_index);
+  for (std::size_t i = 0; i < machine.node_count(); ++i) known.set(machine.node_number(i));
   if (!list.empty()) {
     auto nodes = CpuSet::parse(list);
     if (!nodes) return fail_in("--memory", nodes.error());
@@ -174,8 +175,7 @@ Result<CpuSet> policy_nodes(const Machine& machine, const std::string& list) {
   if (auto mask = sys::affinity())
     for (const int pu : mask->members())
       if (const int node = machine.node_of_pu(pu); node >= 0)
-        out.set(machine.objects[static_cast<std::size_t>(machine.nodes[static_cast<std::size_t>(node)])]
-                    .os_index);
+        out.set(machine.node_number(static_cast<std::size_t>(node)));
   return out.empty() ? known : out;
 }
 

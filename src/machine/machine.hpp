@@ -79,6 +79,10 @@ struct Machine {
   [[nodiscard]] int ancestor_of_pu(int pu, Kind kind) const;
   // Index into `nodes` of the NUMA node local to the PU (the one with CPUs), -1 when unknown.
   [[nodiscard]] int node_of_pu(int pu) const;
+  // The OS number of nodes[index].
+  [[nodiscard]] int node_number(std::size_t index) const {
+    return objects[static_cast<std::size_t>(nodes[index])].os_index;
+  }
   // "4 packages, 8 NUMA nodes, 64 cores, 64 PUs, 128 GiB"
   [[nodiscard]] std::string summary() const;
   // Every invariant stated in this file; the first one broken, as a sentence. Readers call it last.

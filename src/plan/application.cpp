@@ -8,6 +8,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/sets.hpp"
+
 namespace nigh {
 
 namespace {
@@ -15,20 +17,6 @@ namespace {
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 std::size_t index(int node) { return static_cast<std::size_t>(node); }
-
-// Sets with a representative each (union-find over the nodes of one application).
-class Sets {
- public:
-  explicit Sets(std::size_t n) : of_(n) { std::iota(of_.begin(), of_.end(), std::size_t{0}); }
-  std::size_t find(std::size_t i) {
-    while (of_[i] != i) i = of_[i] = of_[of_[i]];
-    return i;
-  }
-  void join(std::size_t i, std::size_t j) { of_[std::max(find(i), find(j))] = std::min(find(i), find(j)); }
-
- private:
-  std::vector<std::size_t> of_;
-};
 
 Result<void> parts_of_one(const std::vector<double>& parts, std::size_t nodes, const std::string& what) {
   double total = 0;
@@ -39,9 +27,9 @@ Result<void> parts_of_one(const std::vector<double>& parts, std::size_t nodes, c
 }
 
 // Nodes with threads that access each other's memory, or a third node's, to a high part of what they access.
-Sets related(const Application& application, const Placement& placement, double high) {
+DisjointSets related(const Application& application, const Placement& placement, double high) {
   const std::size_t n = application.threads.size();
-  Sets sets(n);
+  DisjointSets sets(n);
   for (std::size_t memory = 0; memory < n; ++memory) {
     std::size_t first = application.threads[memory] > 0 ? memory : n;
     for (std::size_t i = 0; i < n; ++i) {
@@ -211,7 +199,7 @@ std::vector<Cluster> find_clusters(const std::vector<Application>& applications,
   for (std::size_t a = 0; a < applications.size(); ++a) {
     const Application& application = applications[a];
     const Placement placement = application.placement();
-    Sets sets = related(application, placement, options.high);
+    DisjointSets sets = related(application, placement, options.high);
     for (std::size_t root = 0; root < application.threads.size(); ++root) {
       Cluster cluster;
       cluster.application = a;

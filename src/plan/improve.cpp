@@ -173,13 +173,17 @@ class Improver {
 Replaced improved_choice(const Links& links, const std::vector<Application>& applications,
                          const PolicyOptions& thresholds, Decision& decision) {
   Replaced here = unmoved(applications);
-  Decision of_paper;
-  const Replaced paper =
-      paper_choice(links, applications, thresholds, field_of(links, applications, thresholds), of_paper);
   // Who is held up by a slow link asks for little: a threshold would leave just him where he is.
   PolicyOptions options = thresholds;
   options.consider_all = true;
   const Field field = field_of(links, applications, options);
+  const bool same_field = std::all_of(applications.begin(), applications.end(), [&](const Application& one) {
+    return !one.movable || considered(one, thresholds);
+  });
+  Decision of_paper;
+  const Replaced paper =
+      paper_choice(links, applications, thresholds,
+                   same_field ? field : field_of(links, applications, thresholds), of_paper);
   decision.value_now = value_of(links, field, here);
   Improver improver(links, applications, options);
   improver.look_at_layouts(paper);

@@ -20,7 +20,6 @@ struct KnownProgram {
   double megabytes = 0;  // from memory for each thread
   double sharing = 1;    // part of that which all threads use
   double resident = 0;   // MB
-  bool fitted = false;   // to published figures
 };
 const std::vector<KnownProgram>& known_programs();
 

@@ -45,7 +45,8 @@ Replaced paper_choice(const Links& links, const std::vector<Application>& applic
 Replaced improved_choice(const Links& links, const std::vector<Application>& applications,
                          const PolicyOptions& thresholds, Decision& decision);
 
-// "a: nodes 0,5 -> 3,0, 2.0 GB; b: stays"
+// "a: threads of nodes 0,5 to 3,0, 12.0 MB of pages; b: stays". `numbers`: what the nodes are called; empty:
+// their indices.
 std::string told(const std::vector<Application>& before, const Replaced& state,
                  const std::vector<int>& numbers);
 

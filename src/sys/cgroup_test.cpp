@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include "sys/test_tree.hpp"
 
 namespace nigh::sys {
 namespace {
@@ -15,8 +15,6 @@ namespace {
 class Cgroups : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "nigh-cgroup-XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
     put("/proc/self/mounts",
         "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n");
     put("/proc/42/cgroup", "3:cpuset:/other\n0::/job/one\n");
@@ -25,12 +23,9 @@ class Cgroups : public testing::Test {
     put("/sys/fs/cgroup/unified/job/one/cgroup.procs", "42\n44\n");
     put("/sys/fs/cgroup/unified/job/one/cgroup.freeze", "0\n");
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void put(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root_ + file).parent_path());
-    ASSERT_TRUE(write_file(root_ + file, text));
-  }
-  std::string root_;
+  void put(const std::string& file, const std::string& text) const { tree_.put(file, text); }
+  TestTree tree_;
+  const std::string& root_ = tree_.root();
 };
 
 TEST_F(Cgroups, AreFoundBesideVersionOne) {

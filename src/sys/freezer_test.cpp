@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <new>
 
 #include "sys/cgroup.hpp"
+#include "sys/test_tree.hpp"
 #include "sys/threads.hpp"
 
 namespace nigh::sys {
@@ -160,22 +160,16 @@ TEST(Freezer, PermissionIsRefusedWithoutHarm) {
 }
 
 TEST(Freezer, UsesTheCgroupOfJustThese) {
-  std::string name = (std::filesystem::temp_directory_path() / "nigh-freezer-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(name.data()), nullptr);
-  const std::string& root = name;
+  TestTree tree;
   Counter app;
   std::string pid = std::to_string(app.pid());
-  auto put = [&](const std::string& file, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root + file).parent_path());
-    ASSERT_TRUE(write_file(root + file, text));
-  };
-  put("/proc/self/mounts", "none /cg cgroup2 rw 0 0\n");
-  put("/proc/" + pid + "/cgroup", "0::/job\n");
-  put("/proc/" + pid + "/stat", Os().read("/proc/" + pid + "/stat").value_or(""));
-  put("/cg/job/cgroup.procs", pid + "\n");
-  put("/cg/job/cgroup.freeze", "0\n");
-  put("/cg/job/cgroup.events", "populated 1\nfrozen 1\n");
-  Os os(root);
+  tree.put("/proc/self/mounts", "none /cg cgroup2 rw 0 0\n");
+  tree.put("/proc/" + pid + "/cgroup", "0::/job\n");
+  tree.put("/proc/" + pid + "/stat", Os().read("/proc/" + pid + "/stat").value_or(""));
+  tree.put("/cg/job/cgroup.procs", pid + "\n");
+  tree.put("/cg/job/cgroup.freeze", "0\n");
+  tree.put("/cg/job/cgroup.events", "populated 1\nfrozen 1\n");
+  Os os = tree.os();
   auto freezer = Freezer::start();
   auto frozen = freezer->freeze(os, {app.id()}, 10);
   ASSERT_TRUE(frozen) << frozen.error().message;
@@ -185,9 +179,8 @@ TEST(Freezer, UsesTheCgroupOfJustThese) {
   EXPECT_TRUE(app.counts()) << "no signal was sent";
   ASSERT_TRUE(freezer->thaw());
   EXPECT_EQ(os.read_line("/cg/job/cgroup.freeze").value_or(""), "0");
-  put("/cg/job/cgroup.freeze", "1\n");  // frozen by somebody else: not by us, not thawed by us
+  tree.put("/cg/job/cgroup.freeze", "1\n");  // frozen by somebody else: not by us, not thawed by us
   EXPECT_EQ(Freezer::group_file(os, {app.id()}), "");
-  std::filesystem::remove_all(root);
 }
 
 }  // namespace

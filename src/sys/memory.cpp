@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The kernel's text files are read leniently (a missing line is "not known", never an error), while a call
-// that fails says so. mbind and move_pages are raw system calls: libnuma would be a dependency for two lines.
+// that fails says so. mbind is a raw system call: libnuma would be a dependency for one line.
 #include "sys/memory.hpp"
 
 #include <sys/mman.h>
@@ -18,6 +18,8 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "sys/pages.hpp"
 
 namespace nigh::sys {
 
@@ -156,17 +158,11 @@ Result<Placement> placement(const void* data, std::size_t bytes, std::size_t mos
   auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::size_t count = std::min(std::max<std::size_t>(bytes / page, 1), std::max<std::size_t>(most, 1));
   std::size_t stride = bytes / page / count;
-  std::vector<const void*> pages(count);
-  std::vector<int> status(count, -ENOENT);
+  std::vector<std::uint64_t> pages(count);
+  std::vector<int> status(count);
   for (std::size_t i = 0; i < count; ++i)
-    pages[i] = static_cast<const std::byte*>(data) + i * std::max<std::size_t>(stride, 1) * page;
-  if (::syscall(SYS_move_pages, 0, count, pages.data(), nullptr, status.data(), 0) != 0) {
-    int error = errno;
-    return fail(error == EPERM    ? Errc::permission
-                : error == ENOSYS ? Errc::unsupported
-                                  : Errc::io,
-                std::string("can't ask where pages are (move_pages): ") + std::strerror(error), error);
-  }
+    pages[i] = reinterpret_cast<std::uintptr_t>(data) + i * std::max<std::size_t>(stride, 1) * page;
+  if (auto asked = query_pages(0, pages, status); !asked) return tl::unexpected(asked.error());
   Placement found;
   for (int node : status) node >= 0 ? ++found.pages[node] : ++found.absent;
   return found;
@@ -225,10 +221,9 @@ Result<Buffer> Buffer::map(std::size_t bytes) {
 }
 
 Result<void> Buffer::bind(int node) {
-  std::vector<unsigned long> mask(static_cast<std::size_t>(node) / (8 * sizeof(unsigned long)) + 1, 0);
-  mask.back() = 1UL << (static_cast<std::size_t>(node) % (8 * sizeof(unsigned long)));
+  const CpuSet nodes{node};
   // The kernel reads maxnode - 1 bits.
-  if (::syscall(SYS_mbind, data_, bytes_, mpol_bind, mask.data(), mask.size() * 8 * sizeof(unsigned long) + 1,
+  if (::syscall(SYS_mbind, data_, bytes_, mpol_bind, nodes.words().data(), nodes.words().size() * 64 + 1,
                 0) == 0)
     return {};
   int error = errno;

@@ -12,29 +12,15 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 
+#include "sys/test_tree.hpp"
 #include "sys/threads.hpp"
 
 namespace nigh::sys {
 namespace {
 
-struct Tree {
-  std::string path;
-  Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "nigh-mem-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Tree() { std::filesystem::remove_all(path); }
-  void put(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
-    ASSERT_TRUE(write_file(path + file, text));
-  }
-  [[nodiscard]] Os os() const { return Os(path); }
-};
-
 TEST(Memory, NodesAreReadWithDroppableCacheAsFree) {
-  Tree tree;
+  TestTree tree;
   tree.put("/sys/devices/system/node/online", "0,2\n");
   tree.put("/sys/devices/system/node/node0/meminfo",
            "Node 0 MemTotal: 1000 kB\nNode 0 MemFree: 300 kB\nNode 0 Inactive: 99 kB\nNode 0 Inactive(file): "
@@ -48,7 +34,7 @@ TEST(Memory, NodesAreReadWithDroppableCacheAsFree) {
 }
 
 TEST(Memory, WithoutNumaThereIsNodeZero) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/meminfo", "MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 1024 kB\n");
   auto nodes = node_memory(tree.os());
   ASSERT_EQ(nodes.size(), 1U);
@@ -56,7 +42,7 @@ TEST(Memory, WithoutNumaThereIsNodeZero) {
 }
 
 TEST(Memory, TheKernelsReserveIsTheSumOfANodesHighWatermarks) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/zoneinfo",
            "Node 0, zone      DMA\n  pages free     3840\n        boost    0\n        min      8\n        "
            "high     12\n"
@@ -69,7 +55,7 @@ TEST(Memory, TheKernelsReserveIsTheSumOfANodesHighWatermarks) {
 }
 
 TEST(Memory, HeadroomIsTheTightestCgroupAbove) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/meminfo", "MemAvailable: 1048576 kB\n");
   EXPECT_EQ(memory_headroom(tree.os()), std::uint64_t{1} << 30);
   tree.put("/proc/self/cgroup", "0::/a/b\n");
@@ -86,7 +72,7 @@ TEST(Memory, HeadroomIsTheTightestCgroupAbove) {
 }
 
 TEST(Memory, CachesSkipInstructionsAndKnowUnits) {
-  Tree tree;
+  TestTree tree;
   const std::string base = "/sys/devices/system/cpu/cpu3/cache/";
   int index = 0;
   for (auto [type, level, size] : {std::tuple{"Unified", "3", "32M"}, std::tuple{"Instruction", "1", "64K"},
@@ -106,7 +92,7 @@ TEST(Memory, CachesSkipInstructionsAndKnowUnits) {
 }
 
 TEST(Memory, MapsAndSmapsAreReadForTheRightMapping) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/self/numa_maps",
            "1000 default anon=1 N7=1\n20000 bind:1 anon=9 dirty=9 active=0 N0=4 N1=5 kernelpagesize_kB=4\n"
            "90000 default file=/lib/N3=4 mapped=1 N0=1\n");
@@ -123,7 +109,7 @@ TEST(Memory, MapsAndSmapsAreReadForTheRightMapping) {
 }
 
 TEST(Memory, AllowedNodesComeFromTheCpuset) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/self/status", "Name:\tx\nMems_allowed:\t5\nMems_allowed_list:\t0,2\nX:\t1\n");
   EXPECT_EQ(allowed_nodes(tree.os()).to_list(), "0,2");
   EXPECT_EQ(memory_headroom(tree.os()), 0U);

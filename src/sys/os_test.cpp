@@ -8,26 +8,17 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
+
+#include "sys/test_tree.hpp"
 
 namespace nigh::sys {
 namespace {
 
-struct Folder {
-  std::string path;
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nigh-sys-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-};
-
 TEST(Os, ReadsBelowItsRootOnly) {
-  Folder folder;
-  std::filesystem::create_directories(folder.path + "/sys/devices/system/node/node1");
-  ASSERT_TRUE(write_file(folder.path + "/sys/devices/system/node/node1/distance", "20 10\nrest\n"));
-  Os os(folder.path);
+  TestTree folder;
+  folder.put("/sys/devices/system/node/node1/distance", "20 10\nrest\n");
+  Os os = folder.os();
   EXPECT_EQ(os.read_line("/sys/devices/system/node/node1/distance").value(), "20 10");
   EXPECT_EQ(os.list("/sys/devices/system/node"), std::vector<std::string>{"node1"});
   EXPECT_TRUE(os.list("/sys/devices/system/cpu").empty());
@@ -35,16 +26,16 @@ TEST(Os, ReadsBelowItsRootOnly) {
   auto missing = os.read("/proc/self/status");
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, Errc::io);
-  EXPECT_NE(missing.error().message.find(folder.path), std::string::npos);
+  EXPECT_NE(missing.error().message.find(folder.root()), std::string::npos);
 }
 
 TEST(Os, WritingLeavesNoTemporaryBehind) {
-  Folder folder;
-  ASSERT_TRUE(write_file(folder.path + "/a", "one"));
-  ASSERT_TRUE(write_file(folder.path + "/a", "two"));
-  EXPECT_EQ(read_file(folder.path + "/a").value(), "two");
-  EXPECT_FALSE(write_file(folder.path + "/no/such/folder/a", "x"));
-  EXPECT_EQ(Os(folder.path).list("/"), std::vector<std::string>{"a"});
+  TestTree folder;
+  ASSERT_TRUE(write_file(folder.root() + "/a", "one"));
+  ASSERT_TRUE(write_file(folder.root() + "/a", "two"));
+  EXPECT_EQ(read_file(folder.root() + "/a").value(), "two");
+  EXPECT_FALSE(write_file(folder.root() + "/no/such/folder/a", "x"));
+  EXPECT_EQ(Os(folder.root()).list("/"), std::vector<std::string>{"a"});
 }
 
 TEST(Os, AffinityIsReadAndSet) {

@@ -61,17 +61,6 @@ long move_pages_to(int pid, std::span<const std::uint64_t> pages, int node, std:
   return left >= 0 ? left : -errno;
 }
 
-Result<long> migrate_all_pages(int pid, const CpuSet& from, const CpuSet& to) {
-  std::size_t words = std::max(from.words().size(), to.words().size()) + 1;
-  std::vector<std::uint64_t> source = from.words(), target = to.words();
-  source.resize(words, 0);
-  target.resize(words, 0);
-  // The kernel reads maxnode - 1 bits and refuses set bits beyond its own limit only.
-  long left = ::syscall(SYS_migrate_pages, pid, words * 64, source.data(), target.data());
-  if (left >= 0) return left;
-  return call_error("migrate_pages", pid, errno);
-}
-
 Result<PresentPages> PresentPages::open(const Os& os, int pid) {
   std::string path = os.path("/proc/" + std::to_string(pid == 0 ? ::getpid() : pid) + "/pagemap");
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

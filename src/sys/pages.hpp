@@ -32,10 +32,6 @@ Result<void> query_pages(int pid, std::span<const std::uint64_t> pages, std::spa
 long move_pages_to(int pid, std::span<const std::uint64_t> pages, int node, std::span<int> status,
                    bool also_shared = false);
 
-// The kernel's own mover of everything (the peer to measure against): pages that could not be moved. `pid` 0
-// is the caller.
-Result<long> migrate_all_pages(int pid, const CpuSet& from, const CpuSet& to);
-
 struct PageRun {
   std::uint64_t first = 0, last = 0;  // bytes [first, last)
   bool huge = false;                  // mapped by one entry of 2 MiB

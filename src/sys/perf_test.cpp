@@ -11,13 +11,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <random>
 
 #include "sys/pages.hpp"
 #include "sys/perf_records.hpp"
 #include "sys/raw.h"
+#include "sys/test_tree.hpp"
 
 namespace nigh::sys {
 namespace {
@@ -217,16 +217,12 @@ TEST(PerfEvent, SeesOurOwnFaults) {
 }
 
 TEST(PerfLimits, RingsAreCountedByCpu) {
-  std::string root = testing::TempDir() + "limits-" + std::to_string(std::random_device()());
-  auto put = [&](const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
-    ASSERT_TRUE(write_file(root + path, text));
-  };
-  put("/proc/self/status", "Name: x\nCapEff:\t0000000000000000\n");
-  put("/proc/sys/kernel/perf_event_paranoid", "2\n");
-  put("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
-  put("/sys/devices/system/cpu/online", "0-3\n");
-  Os os(root);
+  TestTree tree;
+  tree.put("/proc/self/status", "Name: x\nCapEff:\t0000000000000000\n");
+  tree.put("/proc/sys/kernel/perf_event_paranoid", "2\n");
+  tree.put("/proc/sys/kernel/perf_event_mlock_kb", "516\n");
+  tree.put("/sys/devices/system/cpu/online", "0-3\n");
+  Os os = tree.os();
   rlimit own = {};
   ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &own), 0);
   constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -234,10 +230,9 @@ TEST(PerfLimits, RingsAreCountedByCpu) {
             own.rlim_cur == RLIM_INFINITY ? none : std::size_t{516} * 1024 * 4 + own.rlim_cur);
   EXPECT_EQ(perf_paranoid(os), 2);
   EXPECT_FALSE(may_perfmon(os));
-  put("/proc/self/status", "CapEff:\t0000004000004000\n");  // CAP_PERFMON, CAP_IPC_LOCK
+  tree.put("/proc/self/status", "CapEff:\t0000004000004000\n");  // CAP_PERFMON, CAP_IPC_LOCK
   EXPECT_TRUE(may_perfmon(os));
   EXPECT_EQ(ring_limit(os), none);
-  std::filesystem::remove_all(root);
 }
 
 }  // namespace

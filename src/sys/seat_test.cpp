@@ -6,12 +6,12 @@
 #include "sys/seat.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
+
+#include "sys/test_tree.hpp"
 
 namespace nigh::sys {
 namespace {
@@ -19,8 +19,6 @@ namespace {
 class Seat : public testing::Test {
  protected:
   Seat() {
-    char name[] = "/tmp/nigh-seat-XXXXXX";
-    root_ = mkdtemp(name);
     write("/sys/devices/system/node/online", "0,2");
     write("/sys/devices/system/node/node0/cpulist", "0-3");
     write("/sys/devices/system/node/node2/cpulist", "70-73");
@@ -37,11 +35,7 @@ class Seat : public testing::Test {
             cpu < 4 ? "0-3" : "70-73");
     }
   }
-  ~Seat() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text << "\n";
-  }
+  void write(const std::string& path, const std::string& text) const { tree_.put(path, text + "\n"); }
   // "cache node socket"
   [[nodiscard]] std::string of(const std::vector<int>& cpus) const {
     std::uint64_t words[2] = {};
@@ -49,7 +43,8 @@ class Seat : public testing::Test {
     const CpuSeat seat = seat_of(words, 2, root_.c_str());
     return std::to_string(seat.cache) + " " + std::to_string(seat.node) + " " + std::to_string(seat.socket);
   }
-  std::string root_;
+  TestTree tree_;
+  const std::string& root_ = tree_.root();
 };
 
 TEST_F(Seat, OfOneCpu) {

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -23,17 +22,13 @@ namespace nigh::sys {
 
 namespace {
 
-constexpr std::size_t word_bits = 8 * sizeof(unsigned long), node_bits = 1024;
-using Nodes = std::array<unsigned long, node_bits / word_bits>;
-
 // Whether the cpuset leaves us none of them.
-bool none_allowed(const Nodes& mask) {
-  Nodes allowed{};
-  if (::syscall(SYS_get_mempolicy, nullptr, allowed.data(), node_bits, nullptr, MPOL_F_MEMS_ALLOWED) != 0)
+bool none_allowed(const CpuSet& nodes) {
+  std::vector<std::uint64_t> allowed(16, 0);  // 1024 nodes: as many as a kernel can be built for
+  if (::syscall(SYS_get_mempolicy, nullptr, allowed.data(), allowed.size() * 64, nullptr,
+                MPOL_F_MEMS_ALLOWED) != 0)
     return false;
-  for (std::size_t i = 0; i < mask.size(); ++i)
-    if ((mask[i] & allowed[i]) != 0) return false;
-  return true;
+  return !nodes.intersects(CpuSet::from_words(std::move(allowed)));
 }
 
 tl::unexpected<Error> cannot_start(const std::vector<std::string>& words, int error) {
@@ -69,17 +64,14 @@ Trouble told_by(int pipe) {
 }  // namespace
 
 Result<void> measure_only_policy(const CpuSet& nodes) {
-  Nodes mask{};
-  for (const int node : nodes.members())
-    if (static_cast<std::size_t>(node) < node_bits)
-      mask[static_cast<std::size_t>(node) / word_bits] |= 1UL << (static_cast<std::size_t>(node) % word_bits);
-  if (::syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, mask.data(), node_bits + 1) == 0)
+  if (::syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, nodes.words().data(),
+                nodes.words().size() * 64 + 1) == 0)
     return {};
   const int error = errno;
   const std::string why = ": " + std::string(std::strerror(error));
   if (error == EPERM) return fail(Errc::permission, "a memory policy may not be set here" + why, error);
   if (error == ENOSYS) return fail(Errc::unsupported, "this kernel has no NUMA memory policies" + why, error);
-  if (error == EINVAL && none_allowed(mask))
+  if (error == EINVAL && none_allowed(nodes))
     return fail(Errc::invalid,
                 "none of the nodes \"" + nodes.to_list() +
                     "\" has memory that may be used here; see Mems_allowed_list in /proc/self/status",

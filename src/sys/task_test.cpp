@@ -16,23 +16,10 @@
 
 #include "sys/pages.hpp"
 #include "sys/run_folder.hpp"
+#include "sys/test_tree.hpp"
 
 namespace nigh::sys {
 namespace {
-
-struct Tree {
-  std::string path;
-  Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "nigh-task-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Tree() { std::filesystem::remove_all(path); }
-  void put(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
-    ASSERT_TRUE(write_file(path + file, text));
-  }
-  [[nodiscard]] Os os() const { return Os(path); }
-};
 
 const std::string tail =
     " S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 8812 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 17 5 0\n";
@@ -54,7 +41,7 @@ TEST(Task, NamesCannotFoolTheParser) {
 }
 
 TEST(Task, AReusedNumberIsAnotherProcess) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/42/stat", "42 (app)" + tail);
   EXPECT_TRUE(lives(tree.os(), {42, 8812}));
   EXPECT_FALSE(lives(tree.os(), {42, 8811}));
@@ -62,7 +49,7 @@ TEST(Task, AReusedNumberIsAnotherProcess) {
 }
 
 TEST(Task, AZombieLivesWhileItHasOtherThreads) {
-  Tree tree;
+  TestTree tree;
   std::string text = "42 (app)" + tail;
   text.replace(text.find(" S "), 3, " Z ");
   tree.put("/proc/42/stat", text);
@@ -86,7 +73,7 @@ TEST(Task, ThreadsAndChildrenOfThisProcess) {
 }
 
 TEST(Task, MapsAreRead) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/42/maps",
            "55e0c000-55e0d000 r-xp 00000000 08:01 131 /usr/bin/my app\n"
            "7f0000000000-7f0000400000 rw-p 00000000 00:00 0 \n"
@@ -105,7 +92,7 @@ TEST(Task, MapsAreRead) {
 }
 
 TEST(Task, NumaMapsAreRead) {
-  Tree tree;
+  TestTree tree;
   tree.put("/proc/42/numa_maps",
            "7f0000000000 bind:0-1 anon=1024 dirty=1024 N0=1000 N1=24 kernelpagesize_kB=4\n"
            "7f0000800000 default file=/dev/hugepages/N5=7 huge anon=3 N2=3 kernelpagesize_kB=2048\n"
@@ -151,8 +138,8 @@ TEST(Pages, OnlyThosePresentAreListedAndAsked) {
 }
 
 TEST(RunFolder, IsPrivateAndOurs) {
-  Tree tree;
-  auto folder = private_folder(tree.path + "/nigh/watch");
+  TestTree tree;
+  auto folder = private_folder(tree.root() + "/nigh/watch");
   ASSERT_TRUE(folder) << folder.error().message;
   EXPECT_TRUE(private_folder(*folder)) << "a second time";
   ASSERT_TRUE(write_file(*folder + "/a", "text"));
@@ -163,8 +150,8 @@ TEST(RunFolder, IsPrivateAndOurs) {
   EXPECT_FALSE(read_own_file(*folder + "/b")) << "a link";
   std::filesystem::permissions(*folder, std::filesystem::perms::all);
   EXPECT_FALSE(private_folder(*folder)) << "others may write to it";
-  std::filesystem::create_directory_symlink(*folder, tree.path + "/nigh/other");
-  EXPECT_FALSE(private_folder(tree.path + "/nigh/other")) << "a link";
+  std::filesystem::create_directory_symlink(*folder, tree.root() + "/nigh/other");
+  EXPECT_FALSE(private_folder(tree.root() + "/nigh/other")) << "a link";
 }
 
 }  // namespace

@@ -77,8 +77,6 @@ class Distribution {
   double heaviest_ = 0;
 };
 
-int number_of_threads(const Watched& unit) { return static_cast<int>(unit.threads.size()); }
-
 // Neighbours become one range.
 std::vector<Range> ranges_of(std::vector<std::uint64_t> regions) {
   std::sort(regions.begin(), regions.end());
@@ -111,8 +109,9 @@ std::vector<RegionMove> regions_to_move(const Watched& unit, const Action& actio
   return out;
 }
 
-Carrier::Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer)
-    : os_(os), machine_(machine), journals_(std::move(journals)), freezer_(freezer) {}
+Carrier::Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer,
+                 const std::atomic<bool>* stop)
+    : os_(os), machine_(machine), journals_(std::move(journals)), freezer_(freezer), stop_(stop) {}
 
 Carried Carrier::carry(const Action& action, const Watched& unit) {
   switch (action.kind) {
@@ -181,23 +180,15 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   if (out.failed) out.threads.clear();
   out.event = {out.failed ? "failed" : "moved",
                name + ": " + (trouble.empty() ? sum.sentence() : trouble),
-               {{"threads", number_of_threads(unit)}, {"bound", sum.bound}, {"refused", sum.refused}}};
+               {{"threads", unit.threads.size()}, {"bound", sum.bound}, {"refused", sum.refused}}};
   return out;
 }
 
 MoveOptions Carrier::options_for(const Action& action) {
   MoveOptions out;
   if (action.how == Pages::frozen) out.freezer = freezer_;
-  out.stop = &stop;
+  out.stop = stop_;
   return out;
-}
-
-void Carrier::add(MoveReport& sum, const Result<MoveReport>& report, std::string& trouble) const {
-  if (!report) {
-    if (trouble.empty()) trouble = report.error().message;
-    return;
-  }
-  sum.add(*report);
 }
 
 Carried Carrier::move_memory(const Action& action, const Watched& unit) {
@@ -213,6 +204,13 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
   }
   MoveReport sum;
   std::string trouble;
+  const auto move = [&](const PagePlan& plan) {
+    auto report = watch::move_pages(os_, plan, options);
+    if (report)
+      sum.add(*report);
+    else if (trouble.empty())
+      trouble = report.error().message;
+  };
   // Nodes that the unit leaves for good: all that its process has there, also what no sample fell on.
   PagePlan whole;
   whole.process = process;
@@ -221,7 +219,7 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
     if (const int to = action.to[n]; to != static_cast<int>(n) && before[n] > 0 && after[n] == 0 &&
                                      after[static_cast<std::size_t>(to)] > 0)
       whole.nodes[number(static_cast<int>(n))] = number(to);
-  if (!whole.nodes.empty()) add(sum, watch::move_pages(os_, whole, options), trouble);
+  if (!whole.nodes.empty()) move(whole);
   std::map<int, std::vector<std::uint64_t>> by_target;
   for (const RegionMove& move : regions_to_move(unit, action))
     if (whole.nodes.count(number(move.from)) == 0 || whole.nodes.at(number(move.from)) != number(move.to))
@@ -231,7 +229,7 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
     plan.process = process;
     plan.everything_to = number(target);
     plan.ranges = ranges_of(regions);
-    add(sum, watch::move_pages(os_, plan, options), trouble);
+    move(plan);
   }
   Carried out;
   out.megabytes = static_cast<double>(sum.bytes) / 1e6;
@@ -254,8 +252,6 @@ double Carrier::follow(const Reading& reading, const std::vector<Watched>& units
   for (const Watched& unit : units) {
     const auto action = lazy_.find(unit.unit.id);
     if (action == lazy_.end()) continue;
-    std::map<int, int> node_of;
-    for (const auto& [tid, node] : unit.threads) node_of[tid] = node;
     std::map<std::uint64_t, int> goal;
     for (const RegionMove& move : regions_to_move(unit, action->second)) goal[move.region] = move.to;
     std::vector<Touch> touches;

@@ -38,29 +38,27 @@ struct Carried {
 class Carrier {
  public:
   // `journals`: a private folder (sys::run_folder("watch")). `freezer`: with leave to pause; may be null.
-  Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer);
+  // Once `stop` (may be null) is set, what is under way ends soon, in a good state.
+  Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer,
+          const std::atomic<bool>* stop = nullptr);
   Carried carry(const Action& action, const Watched& unit);
   // Regions that were touched since, of units whose pages go lazily. Returns megabytes moved.
   double follow(const Reading& reading, const std::vector<Watched>& units);
   // Puts everything back that was changed (masks, cpusets), as `nigh watch --undo` does.
   UndoReport undo() const { return undo_all(os_, journals_); }
-  std::atomic<bool> stop{false};
 
  private:
-  [[nodiscard]] int number(int node) const {
-    return machine_.objects[static_cast<std::size_t>(machine_.nodes[static_cast<std::size_t>(node)])]
-        .os_index;
-  }
+  [[nodiscard]] int number(int node) const { return machine_.node_number(static_cast<std::size_t>(node)); }
   [[nodiscard]] std::vector<std::pair<int, int>> threads_to_move(const Watched& unit) const;
   Carried move_threads(const Action& action, const Watched& unit);
   Carried move_memory(const Action& action, const Watched& unit);
-  void add(MoveReport& sum, const Result<MoveReport>& report, std::string& trouble) const;
   [[nodiscard]] MoveOptions options_for(const Action& action);
 
   sys::Os os_;
   const Machine& machine_;
   std::string journals_;
   sys::Freezer* freezer_;
+  const std::atomic<bool>* stop_;
   std::map<std::uint64_t, Action> lazy_;  // by unit
 };
 

@@ -139,10 +139,16 @@ void Governor::watch(const Sighting& sighting, Step& step) {
   details["policy"] = policy_name(options_.policy);
   details["level"] = level_name(sighting.level);
   details["confidence"] = sighting.confidence;
-  if (!decision->apply || !options_.apply) {
-    if (decision->reason != last_advice_)
-      step.events.push_back({"advice", (decision->apply ? "would move " : "") + decision->reason, details});
-    last_advice_ = decision->reason;
+  predicted_ = std::exp(log_speed(decision->now, decision->then)) - 1;
+  // Less than what a later look can tell from noise (`paper` has a threshold of its own).
+  const bool too_little = decision->apply && options_.policy != Policy::paper && predicted_ < options_.worse;
+  if (!decision->apply || !options_.apply || too_little) {
+    const std::string advice =
+        too_little ? fmt::format("all of {}'s moves would gain less than {:.0f} %: nothing is moved for that",
+                                 policy_name(options_.policy), 100 * options_.worse)
+                   : (decision->apply ? "would move " : "") + decision->reason;
+    if (advice != last_advice_) step.events.push_back({"advice", advice, details});
+    last_advice_ = advice;
     return hold(sighting.time, options_.hold);
   }
   last_advice_.clear();
@@ -155,7 +161,6 @@ void Governor::watch(const Sighting& sighting, Step& step) {
   }
   if (step.actions.empty()) return hold(sighting.time, options_.hold);
   step.events.push_back({"decision", decision->reason, details});
-  predicted_ = std::exp(log_speed(decision->now, decision->then)) - 1;
   before_ = sighting.units;
   applied_ = step.actions;
   full_.clear();

@@ -65,7 +65,7 @@ struct GovernorOptions {
   double hold = 10;         // s between decisions
   double back_off = 30;     // s after a rollback, doubled each time
   double longest_back_off = 600;
-  double worse = 0.02;  // a loss of speed beyond this is taken back
+  double worse = 0.02;  // a loss of speed beyond this is taken back, a gain below it is not moved for
 };
 
 struct Step {

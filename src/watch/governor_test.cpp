@@ -88,6 +88,22 @@ TEST(Governor, AnIdleOrWellPlacedProgramIsLeftAloneForTenMinutes) {
   EXPECT_TRUE(drive(world, governor, 600).actions.empty());
 }
 
+// Policies without a threshold would move a light program for hops, or a few pages for nothing.
+TEST(Governor, NothingIsMovedForAGainThatNoLaterLookCouldTell) {
+  for (const Policy policy : {Policy::hops, Policy::memory_only}) {
+    SimulatedWorld world(opteron(), {program("ep", {0, 5})});
+    GovernorOptions options = applying(policy);
+    options.policy_options.consider_all = true;
+    Governor governor(opteron(), options);
+    const Course run = drive(world, governor, 120);
+    EXPECT_TRUE(run.actions.empty()) << run.all();
+    EXPECT_LE(run.count("advice"), 1) << run.all();
+    options.worse = 0;
+    Governor eager(opteron(), options);
+    EXPECT_FALSE(drive(world, eager, 120).actions.empty()) << policy_name(policy);
+  }
+}
+
 TEST(Governor, TheAdvisorMovesNothingAndSaysItOnce) {
   SimulatedWorld world(opteron(), {program("streamcluster", {0, 5}), program("graph500", {1, 6})});
   GovernorOptions options;

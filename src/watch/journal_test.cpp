@@ -14,19 +14,17 @@
 #include <random>
 
 #include "sys/run_folder.hpp"
+#include "sys/test_tree.hpp"
 
 namespace nigh::watch {
 namespace {
 
 class Journals : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "nigh-journal-XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-    folder_ = sys::private_folder(root_ + "/nigh/watch").value_or("");
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  std::string root_, folder_;
+  void SetUp() override { folder_ = sys::private_folder(root_ + "/nigh/watch").value_or(""); }
+  sys::TestTree tree_;
+  const std::string& root_ = tree_.root();
+  std::string folder_;
 };
 
 // A child that sleeps.

@@ -20,8 +20,8 @@ enum class Provoker {
   nobody,      // only the faults that come anyway
 };
 
-// PERF_COUNT_SW_PAGE_FAULTS with all that a Touch needs. `page_sizes`: ask for the size of the page as it was
-// before the fault (Linux 5.11), which is 0 for a first touch.
+// PERF_COUNT_SW_PAGE_FAULTS with all that an Access needs. `page_sizes`: ask for the size of the page as it
+// was before the fault (Linux 5.11), which is 0 for a first touch.
 perf_event_attr fault_attr(bool page_sizes);
 
 // `count_first_touches`: also pages that were not there before (for tests, as those need no provoker).

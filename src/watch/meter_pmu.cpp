@@ -119,12 +119,12 @@ class PmuMeter : public Meter {
         add({batch.pid, batch.tid, -1, one.address, 1});
   }
 
-  void add(const Touch& touch) {
+  void add(const Access& access) {
     constexpr std::uint64_t kernel_half = std::uint64_t{1} << 55;
-    if (touch.address == 0 || (touch.address & kernel_half) != 0) return;
-    if (std::find(pids_.begin(), pids_.end(), touch.pid) == pids_.end()) return;
-    accesses_ += touch.weight;
-    tally_.add(touch);
+    if (access.address == 0 || (access.address & kernel_half) != 0) return;
+    if (std::find(pids_.begin(), pids_.end(), access.pid) == pids_.end()) return;
+    accesses_ += access.weight;
+    tally_.add(access);
   }
 
   // Half as many samples while they take too much of a core; never back up, so that readings stay comparable.

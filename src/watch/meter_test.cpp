@@ -13,13 +13,13 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <filesystem>
 #include <random>
 #include <thread>
 
 #include "sys/pages.hpp"
 #include "sys/perf.hpp"
 #include "sys/raw.h"
+#include "sys/test_tree.hpp"
 #include "watch/meter_faults.hpp"
 #include "watch/numa_proc.hpp"
 #include "watch/tally.hpp"
@@ -87,10 +87,9 @@ TEST(NodeFinder, AsksOnceAndRemembers) {
 
 // A kernel that tells nothing of pages waiting for a hint fault (6.1), or refuses: the mapping's line helps.
 TEST(NodeFinder, FallsBackToNumaMaps) {
-  std::string root = testing::TempDir() + "maps-" + std::to_string(std::random_device()());
-  std::filesystem::create_directories(root + "/proc/7");
-  ASSERT_TRUE(sys::write_file(root + "/proc/7/numa_maps", "200000 default N1=1 N6=3\n400000 default N2=1\n"));
-  NodeFinder nodes(sys::Os(root), [&](int pid, std::span<const std::uint64_t>, std::span<int> out) {
+  sys::TestTree tree;
+  tree.put("/proc/7/numa_maps", "200000 default N1=1 N6=3\n400000 default N2=1\n");
+  NodeFinder nodes(tree.os(), [&](int pid, std::span<const std::uint64_t>, std::span<int> out) {
     if (pid == 8) return Result<void>(fail(Errc::permission, "refused", EPERM));
     std::fill(out.begin(), out.end(), -ENOENT);
     return Result<void>();
@@ -99,7 +98,6 @@ TEST(NodeFinder, FallsBackToNumaMaps) {
   EXPECT_EQ(nodes.shares({7, 1}), (NodeShares{{6, 0.75}, {1, 0.25}}));
   EXPECT_TRUE(nodes.shares({8, 1}).empty());
   EXPECT_EQ(nodes.from_maps(), 1u);
-  std::filesystem::remove_all(root);
 }
 
 TEST(Tally, ThreadsByNodeAndRegionsByThread) {
@@ -154,13 +152,11 @@ TEST(Meters, TheLadderHasEveryRungOnce) {
 }
 
 TEST(Meters, BalancingIsReadFromTheFirstBit) {
-  std::string root = testing::TempDir() + "sysctl-" + std::to_string(std::random_device()());
-  std::filesystem::create_directories(root + "/proc/sys/kernel");
+  sys::TestTree tree;
   for (const auto& [text, on] : {std::pair{"0", false}, {"1", true}, {"2", false}, {"3", true}}) {
-    ASSERT_TRUE(sys::write_file(root + "/proc/sys/kernel/numa_balancing", text));
-    EXPECT_EQ(numa_balancing(sys::Os(root)), on) << text;
+    tree.put("/proc/sys/kernel/numa_balancing", text);
+    EXPECT_EQ(numa_balancing(tree.os()), on) << text;
   }
-  std::filesystem::remove_all(root);
 }
 
 // A child with two threads, each writing to a buffer of its own; dropping the pages makes them fault again.

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <random>
 
 #include "sys/memory.hpp"
 #include "sys/pages.hpp"
+#include "sys/test_tree.hpp"
 #include "watch/call_size.hpp"
 #include "watch/move_cost.hpp"
 #include "watch/page_calls.hpp"
@@ -29,25 +29,22 @@ std::uint64_t failed_by(const MoveReport& report, Cause cause) {
 }
 
 TEST(MovePages, TakesTheProcesssOwnMemoryOnSourceNodes) {
-  std::string name = (std::filesystem::temp_directory_path() / "nigh-pages-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(name.data()), nullptr);
-  const std::string& root = name;
-  std::filesystem::create_directories(root + "/proc/42");
-  ASSERT_TRUE(sys::write_file(root + "/proc/42/maps",
-                              "00400000-00500000 r-xp 00000000 08:01 5 /bin/app\n"
-                              "00600000-00700000 rw-p 00000000 08:01 5 /bin/app\n"
-                              "01000000-01100000 rw-p 00000000 00:00 0 [heap]\n"
-                              "02000000-02100000 rw-p 00000000 00:00 0 \n"
-                              "03000000-03800000 rw-s 00000000 00:0f 7 /dev/hugepages/x\n"
-                              "04000000-04001000 r-xp 00000000 00:00 0 [vdso]\n"));
-  ASSERT_TRUE(sys::write_file(root + "/proc/42/numa_maps",
-                              "00400000 default file=/bin/app mapped=256 N0=256 kernelpagesize_kB=4\n"
-                              "00600000 default file=/bin/app anon=3 N0=3 kernelpagesize_kB=4\n"
-                              "01000000 default heap anon=10 N1=10 kernelpagesize_kB=4\n"
-                              "02000000 bind:0 anon=8 N0=4 N1=4 kernelpagesize_kB=4\n"
-                              "03000000 default huge N0=4 kernelpagesize_kB=2048\n"
-                              "04000000 default N0=1 kernelpagesize_kB=4\n"));
-  auto found = candidates(sys::Os(root), {{42, 1}, {{0, 3}}, -1, {}});
+  sys::TestTree tree;
+  tree.put("/proc/42/maps",
+           "00400000-00500000 r-xp 00000000 08:01 5 /bin/app\n"
+           "00600000-00700000 rw-p 00000000 08:01 5 /bin/app\n"
+           "01000000-01100000 rw-p 00000000 00:00 0 [heap]\n"
+           "02000000-02100000 rw-p 00000000 00:00 0 \n"
+           "03000000-03800000 rw-s 00000000 00:0f 7 /dev/hugepages/x\n"
+           "04000000-04001000 r-xp 00000000 00:00 0 [vdso]\n");
+  tree.put("/proc/42/numa_maps",
+           "00400000 default file=/bin/app mapped=256 N0=256 kernelpagesize_kB=4\n"
+           "00600000 default file=/bin/app anon=3 N0=3 kernelpagesize_kB=4\n"
+           "01000000 default heap anon=10 N1=10 kernelpagesize_kB=4\n"
+           "02000000 bind:0 anon=8 N0=4 N1=4 kernelpagesize_kB=4\n"
+           "03000000 default huge N0=4 kernelpagesize_kB=2048\n"
+           "04000000 default N0=1 kernelpagesize_kB=4\n");
+  auto found = candidates(tree.os(), {{42, 1}, {{0, 3}}, -1, {}});
   ASSERT_TRUE(found);
   ASSERT_EQ(found->parts.size(), 3U);
   EXPECT_EQ(found->parts[0].range.first, 0x600000U);
@@ -57,11 +54,10 @@ TEST(MovePages, TakesTheProcesssOwnMemoryOnSourceNodes) {
   EXPECT_EQ(found->other_policy, 1U);
   EXPECT_EQ(found->parts[0].only_node, 0);
   EXPECT_EQ(found->parts[1].only_node, -1);
-  auto part = candidates(sys::Os(root), {{42, 1}, {}, 3, {{0x2010000, 0x2020000}}});
+  auto part = candidates(tree.os(), {{42, 1}, {}, 3, {{0x2010000, 0x2020000}}});
   ASSERT_TRUE(part);
   ASSERT_EQ(part->parts.size(), 1U);
   EXPECT_EQ(part->parts[0].range.last, 0x2020000U);
-  std::filesystem::remove_all(root);
 }
 
 TEST(MovePages, ATargetIsNeverTheSource) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "sys/run_folder.hpp"
+#include "sys/test_tree.hpp"
 #include "sys/threads.hpp"
 
 namespace nigh::watch {
@@ -21,9 +22,6 @@ namespace {
 class Threads : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "nigh-threads-XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-    ::chmod(root_.c_str(), 0700);
     folder_ = sys::private_folder(root_ + "/nigh/watch").value_or("");
     all_ = sys::affinity().value_or(CpuSet{});
     if (all_.count() < 2) GTEST_SKIP() << "one PU: a mask can't be another";
@@ -31,7 +29,6 @@ class Threads : public testing::Test {
   }
   void TearDown() override {
     if (child_ > 0) ::kill(-child_, SIGKILL), ::waitpid(child_, nullptr, 0);
-    std::filesystem::remove_all(root_);
   }
   // A process in a group of its own.
   template <class Body>
@@ -54,7 +51,9 @@ class Threads : public testing::Test {
       count += sys::affinity(tid).value_or(CpuSet{}) == mask ? 1 : 0;
     return count;
   }
-  std::string root_, folder_;
+  sys::TestTree tree_;
+  const std::string& root_ = tree_.root();
+  std::string folder_;
   CpuSet all_, first_;
   int child_ = -1;
 };

@@ -6,34 +6,24 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <random>
 
+#include "sys/test_tree.hpp"
 #include "watch/data_source.hpp"
 #include "watch/pmu_plan.hpp"
 
 namespace nigh::watch {
 namespace {
 
-// A tree of small files in a folder of its own.
-class Tree {
+class Tree : public sys::TestTree {
  public:
-  Tree() : root_(testing::TempDir() + "pmu-" + std::to_string(std::random_device()())) {}
-  ~Tree() { std::filesystem::remove_all(root_); }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
   Tree& add(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    EXPECT_TRUE(sys::write_file(root_ + path, text + "\n"));
+    put(path, text + "\n");
     return *this;
   }
   Tree& pmu(const std::string& name, const std::string& file, const std::string& text) {
     return add("/sys/bus/event_source/devices/" + name + "/" + file, text);
   }
-  [[nodiscard]] sys::Os os() const { return sys::Os(root_); }
-
- private:
-  std::string root_;
 };
 
 Tree& zen3(Tree& tree) {

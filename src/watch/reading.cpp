@@ -14,4 +14,11 @@ const char* level_name(Level level) {
   return "none";
 }
 
+double confidence_of(double most, double samples, double lost, double unplaced) {
+  constexpr double half = 200;
+  return samples > 0
+             ? most * samples / (samples + half) * samples / (samples + lost) * (samples - unplaced) / samples
+             : 0;
+}
+
 }  // namespace nigh::watch

@@ -53,4 +53,8 @@ struct Reading {
   std::string note;  // one sentence about what the figures are not, empty: nothing to say
 };
 
+// How far `samples` can be believed if the meter at its best deserves `most`: falls with few samples (half at
+// 200), with those that were lost and with those whose node is unknown.
+double confidence_of(double most, double samples, double lost, double unplaced = 0);
+
 }  // namespace nigh::watch

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/sets.hpp"
+
 namespace nigh::watch {
 
 namespace {
@@ -29,34 +31,24 @@ constexpr std::size_t most_compared = 512;
 // hundreds of threads on common memory are one set after a few regions.
 class Joined {
  public:
-  Joined(std::size_t count, double enough)
-      : overlap_(count * count, 0), of_(count), sets_(count), enough_(enough) {
-    std::iota(of_.begin(), of_.end(), std::size_t{0});
-  }
+  Joined(std::size_t count, double enough) : overlap_(count * count, 0), sets_(count), enough_(enough) {}
   // The parts of their touches that threads have in one region.
   void add(const std::vector<std::pair<std::size_t, double>>& touched) {
     for (std::size_t a = 0; a < touched.size(); ++a)
       for (std::size_t b = a + 1; b < touched.size(); ++b) {
         const auto [i, part_i] = touched[a];
         const auto [j, part_j] = touched[b];
-        if (root(i) == root(j)) continue;
-        double& sum = overlap_[std::min(i, j) * of_.size() + std::max(i, j)];
+        if (sets_.find(i) == sets_.find(j)) continue;
+        double& sum = overlap_[std::min(i, j) * sets_.members() + std::max(i, j)];
         sum += std::min(part_i, part_j);
-        if (sum < enough_) continue;
-        of_[std::max(root(i), root(j))] = std::min(root(i), root(j));
-        --sets_;
+        if (sum >= enough_) sets_.join(i, j);
       }
   }
-  [[nodiscard]] std::size_t sets() const { return sets_; }
-  std::size_t root(std::size_t i) {
-    while (of_[i] != i) i = of_[i] = of_[of_[i]];
-    return i;
-  }
+  DisjointSets& sets() { return sets_; }
 
  private:
   std::vector<double> overlap_;
-  std::vector<std::size_t> of_;
-  std::size_t sets_;
+  DisjointSets sets_;
   double enough_;
 };
 
@@ -64,7 +56,7 @@ class Joined {
 
 Scene::Scene(const Machine& machine, SceneOptions options) : machine_(machine), options_(options) {
   for (std::size_t i = 0; i < machine.node_count(); ++i)
-    index_of_[machine.objects[static_cast<std::size_t>(machine.nodes[i])].os_index] = static_cast<int>(i);
+    index_of_[machine.node_number(i)] = static_cast<int>(i);
 }
 
 int Scene::node_index(int os_number) const {
@@ -136,10 +128,7 @@ void Scene::moved(int pid, const std::map<int, int>& threads) {
   fresh_ = 0;
 }
 
-double Scene::confidence(double most) const {
-  constexpr double half = 200;  // samples that give half of it
-  return samples_ > 0 ? most * samples_ / (samples_ + half) * samples_ / (samples_ + lost_) : 0;
-}
+double Scene::confidence(double most) const { return confidence_of(most, samples_, lost_); }
 
 // Threads whose touches overlap, by the union of pairs: the part of each one's touches that goes to a region,
 // the smaller of the two, summed over the regions.
@@ -175,10 +164,10 @@ std::vector<std::vector<int>> Scene::groups_of(const Process& process) const {
   Joined joined(tids.size(), options_.overlap);
   for (const auto& [key, touched] : pieces) {
     joined.add({touched.begin(), touched.end()});
-    if (joined.sets() == 1) break;
+    if (joined.sets().count() == 1) break;
   }
   std::map<std::size_t, std::vector<int>> groups;
-  for (std::size_t i = 0; i < tids.size(); ++i) groups[joined.root(i)].push_back(tids[i]);
+  for (std::size_t i = 0; i < tids.size(); ++i) groups[joined.sets().find(i)].push_back(tids[i]);
   std::vector<std::vector<int>> out;
   for (auto& [first, members] : groups) out.push_back(std::move(members));
   return out;

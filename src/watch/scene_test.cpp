@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "machine/load.hpp"
@@ -90,9 +90,9 @@ TEST(Scene, ManyThreadsOnMuchMemoryAreQuicklyOne) {
   reading.samples = 160000;
   Scene scene(opteron());
   scene.add(reading, {facts(9)});
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // its own CPU time: other tests run beside it
   const auto units = scene.watched(links());
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_EQ(units.size(), 1U);
   EXPECT_EQ(units[0].threads.size(), 256U);
   EXPECT_LT(seconds, 0.5);

@@ -80,8 +80,8 @@ namespace {
 // A kernel that balances pulls pages to the threads that use them: what we spread, it would gather again.
 GovernorOptions on_this_machine(const sys::Os& os, const Machine& machine, GovernorOptions options) {
   options.policy_options.numbers.clear();
-  for (const int node : machine.nodes)
-    options.policy_options.numbers.push_back(machine.objects[static_cast<std::size_t>(node)].os_index);
+  for (std::size_t i = 0; i < machine.node_count(); ++i)
+    options.policy_options.numbers.push_back(machine.node_number(i));
   options.policy_options.spread = options.policy_options.spread && !numa_balancing(os);
   return options;
 }
@@ -96,7 +96,7 @@ Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions
       options_(std::move(options)),
       scene_(machine_),
       governor_(std::move(links), on_this_machine(os, machine_, options_.governor)),
-      carrier_(os_, machine_, std::move(journals), freezer) {
+      carrier_(os_, machine_, std::move(journals), freezer, options_.stop) {
   const auto states = probe_meters(os_);
   meter_state_ = choose(states);
   meter_ = make_meter(meter_state_.level, os_);
@@ -113,6 +113,28 @@ void Service::say(Event event) {
   if (on_event) on_event(event, elapsed());
 }
 
+// Whoever has worked since the last look.
+std::set<int> Service::busy_processes() {
+  std::set<int> out;
+  const double since = std::max(elapsed() - last_look_, 1e-3);
+  std::map<int, double> cpu;
+  for (const std::string& entry : os_.list("/proc")) {
+    int pid = 0;
+    if (std::from_chars(entry.data(), entry.data() + entry.size(), pid).ptr != entry.data() + entry.size())
+      continue;
+    auto facts = sys::task_facts(os_, pid);
+    if (!facts) continue;
+    cpu[pid] = facts->cpu_seconds;
+    const auto before = cpu_before_.find(pid);
+    const bool worked =
+        before != cpu_before_.end() && (facts->cpu_seconds - before->second) / since >= least_cpu;
+    if (worked && pid != sys::own_pid()) out.insert(pid);
+  }
+  cpu_before_ = std::move(cpu);
+  last_look_ = elapsed();
+  return out;
+}
+
 // The watched ones that live, with what they have started; under --all whoever works. False: none is left.
 bool Service::find_processes() {
   std::set<int> pids;
@@ -121,28 +143,10 @@ bool Service::find_processes() {
     pids.insert(pid);
     for (const int child : sys::descendants_of(os_, pid)) pids.insert(child);
   }
-  if (options_.all && elapsed() - last_look_ >= options_.look) {
-    const double since = std::max(elapsed() - last_look_, 1e-3);
-    std::map<int, double> cpu;
-    for (const std::string& entry : os_.list("/proc")) {
-      int pid = 0;
-      if (std::from_chars(entry.data(), entry.data() + entry.size(), pid).ptr != entry.data() + entry.size())
-        continue;
-      auto facts = sys::task_facts(os_, pid);
-      if (!facts) continue;
-      const double seconds = facts->cpu_seconds;
-      const auto before = cpu_before_.find(pid);
-      cpu[pid] = seconds;
-      if (before == cpu_before_.end() || (seconds - before->second) / since < least_cpu ||
-          pid == sys::own_pid())
-        continue;
-      pids.insert(pid);
-    }
-    cpu_before_ = std::move(cpu);
-    last_look_ = elapsed();
-  } else if (options_.all) {
+  if (options_.all && elapsed() - last_look_ >= options_.look)
+    pids.merge(busy_processes());
+  else if (options_.all)
     for (const ProcessFacts& known : processes_) pids.insert(known.pid);
-  }
   processes_.clear();
   for (const int pid : pids)
     if (auto facts = facts_of(os_, pid); facts && (!options_.all || facts->megabytes >= least_megabytes))
@@ -177,10 +181,11 @@ void Service::tell_units(const std::vector<Watched>& watched) {
     for (std::size_t i = 0; i < a.threads.size(); ++i)
       if (a.threads[i] > 0)
         where += fmt::format("{}{:.0f} on node {}", where.empty() ? "" : ", ", a.threads[i],
-                             number_of(static_cast<int>(i)));
+                             machine_.node_number(i));
     sentence += fmt::format("{}{}: {}", sentence.empty() ? "" : "; ", a.program.name, where);
     nlohmann::ordered_json threads = nlohmann::ordered_json::array();
-    for (const auto& [tid, node] : one.threads) threads.push_back({{"tid", tid}, {"node", number_of(node)}});
+    for (const auto& [tid, node] : one.threads)
+      threads.push_back({{"tid", tid}, {"node", machine_.node_number(static_cast<std::size_t>(node))}});
     units.push_back({{"application", a.program.name},
                      {"unit", one.unit.id},
                      {"pid", one.pid},

@@ -7,6 +7,7 @@
 // the applications run on wherever they are then, and `nigh watch --undo` puts back what was changed.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <set>
@@ -29,8 +30,9 @@ struct ServiceOptions {
   double look = 5;        // s
   double interval = 1;    // s
   double duration = 0;    // s; 0: no limit
-  double most_cost =
-      0.01;  // own CPU time as a part of one core: a look that costs more is followed by a longer wait
+  // Own CPU time as a part of one core: a look that costs more is followed by a longer wait.
+  double most_cost = 0.01;
+  const std::atomic<bool>* stop = nullptr;  // set: what is under way ends soon, in a good state
 };
 
 // What a process is now: name, age, resident memory. Errors: io (gone).
@@ -53,13 +55,10 @@ class Service {
   Service(const sys::Os& os, Machine machine, Links links, ServiceOptions options, std::string journals,
           sys::Freezer* freezer);
   bool find_processes();
+  [[nodiscard]] std::set<int> busy_processes();
   void follow();
   void interval();
   void say(Event event);
-  [[nodiscard]] int number_of(int node) const {
-    return machine_.objects[static_cast<std::size_t>(machine_.nodes[static_cast<std::size_t>(node)])]
-        .os_index;
-  }
   void tell_note(const std::string& note);
   void tell_units(const std::vector<Watched>& watched);
   [[nodiscard]] double elapsed() const;

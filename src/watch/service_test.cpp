@@ -14,33 +14,19 @@
 #include "machine/load.hpp"
 #include "sys/pages.hpp"
 #include "sys/start.hpp"
+#include "sys/test_tree.hpp"
 #include "sys/threads.hpp"
 
 namespace nigh::watch {
 namespace {
 
-// A file system of its own: made files, and /proc of some real processes.
-class Tree {
+// Made files, and /proc of some real processes.
+class Tree : public sys::TestTree {
  public:
-  Tree() {
-    char name[] = "/tmp/nigh-service-XXXXXX";
-    path_ = ::mkdtemp(name);
-    std::filesystem::create_directories(path_ + "/proc");
-  }
-  ~Tree() { std::filesystem::remove_all(path_); }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-  void put(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path_ + path).parent_path());
-    ASSERT_TRUE(sys::write_file(path_ + path, text));
-  }
+  Tree() { std::filesystem::create_directories(root() + "/proc"); }
   void show(const std::string& name) const {
-    std::filesystem::create_symlink("/proc/" + name, path_ + "/proc/" + name);
+    std::filesystem::create_symlink("/proc/" + name, root() + "/proc/" + name);
   }
-  [[nodiscard]] sys::Os os() const { return sys::Os(path_); }
-
- private:
-  std::string path_;
 };
 
 TEST(FactsOf, ARecordedProcess) {

@@ -11,10 +11,6 @@ namespace nigh::watch {
 
 namespace {
 
-int number_of(const Machine& machine, std::size_t node) {
-  return machine.objects[static_cast<std::size_t>(machine.nodes[node])].os_index;
-}
-
 // One unit's part in nodes and rows.
 void add_unit(const Machine& machine, const Unit& unit, Snapshot& out, std::vector<double>& local,
               std::vector<double>& all) {
@@ -34,7 +30,7 @@ void add_unit(const Machine& machine, const Unit& unit, Snapshot& out, std::vect
     for (double& part : row.traffic[i]) part *= a.threads[i] / threads;
     if (a.threads[i] == 0) continue;
     row.threads +=
-        fmt::format("{}{}:{:.3g}", row.threads.empty() ? "" : " ", number_of(machine, i), a.threads[i]);
+        fmt::format("{}{}:{:.3g}", row.threads.empty() ? "" : " ", machine.node_number(i), a.threads[i]);
     const double accesses = std::max(a.accesses, 1.0) * a.threads[i] / threads;
     local[i] += accesses * placement.traffic[i][i];
     all[i] += accesses;
@@ -66,8 +62,8 @@ void add_links(const Machine& machine, const Links& links, const Sighting& sight
     for (int from = 0; from < links.nodes(); ++from) {
       const double load = to == from ? 0 : links.load(to, from, flows, rates);
       if (load > 0)
-        out.links.push_back({number_of(machine, static_cast<std::size_t>(to)),
-                             number_of(machine, static_cast<std::size_t>(from)), load,
+        out.links.push_back({machine.node_number(static_cast<std::size_t>(to)),
+                             machine.node_number(static_cast<std::size_t>(from)), load,
                              links.assumed(to, from)});
     }
   std::sort(out.links.begin(), out.links.end(), [](const Snapshot::Link& a, const Snapshot::Link& b) {
@@ -128,7 +124,7 @@ Snapshot make_snapshot(const Machine& machine, const Links& links, const Sightin
   out.confidence = sighting.confidence;
   const std::size_t n = machine.node_count();
   out.nodes.resize(n);
-  for (std::size_t i = 0; i < n; ++i) out.nodes[i].number = number_of(machine, i);
+  for (std::size_t i = 0; i < n; ++i) out.nodes[i].number = machine.node_number(i);
   std::vector<double> local(n, 0), all(n, 0);
   for (const Unit& unit : sighting.units) add_unit(machine, unit, out, local, all);
   for (std::size_t i = 0; i < n; ++i) out.nodes[i].local = all[i] > 0 ? local[i] / all[i] : 0;

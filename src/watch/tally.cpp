@@ -9,15 +9,15 @@
 namespace nigh::watch {
 
 // Faults and accesses come in runs, so the last thread and region are tried before the maps.
-void Tally::add(const Touch& touch) {
+void Tally::add(const Access& access) {
   ++samples_;
-  if (last_thread_ == nullptr || last_tid_ != touch.tid) {
-    last_thread_ = &threads_[touch.tid];
-    last_tid_ = touch.tid;
+  if (last_thread_ == nullptr || last_tid_ != access.tid) {
+    last_thread_ = &threads_[access.tid];
+    last_tid_ = access.tid;
   }
-  last_thread_->pid = touch.pid;
-  last_thread_->cpu = touch.cpu;
-  RegionKey key{touch.pid, touch.address >> region_shift};
+  last_thread_->pid = access.pid;
+  last_thread_->cpu = access.cpu;
+  RegionKey key{access.pid, access.address >> region_shift};
   if (last_region_ == nullptr || last_key_ != key) {
     last_region_ = &regions_[key];
     last_key_ = key;
@@ -26,14 +26,14 @@ void Tally::add(const Touch& touch) {
   ++region.samples;
   auto& pages = region.addresses;
   if (pages.size() < NodeFinder::pages_a_region &&
-      std::find(pages.begin(), pages.end(), touch.address) == pages.end())
-    pages.push_back(touch.address);
+      std::find(pages.begin(), pages.end(), access.address) == pages.end())
+    pages.push_back(access.address);
   for (auto& [tid, weight] : region.by_thread)
-    if (tid == touch.tid) {
-      weight += touch.weight;
+    if (tid == access.tid) {
+      weight += access.weight;
       return;
     }
-  region.by_thread.emplace_back(touch.tid, touch.weight);
+  region.by_thread.emplace_back(access.tid, access.weight);
 }
 
 void Tally::place(const RegionKey& key, Region& region, const NodeShares& shares, Reading& reading) {
@@ -66,12 +66,6 @@ void Tally::into(Reading& reading, NodeFinder& nodes, double now) {
     reading.threads.push_back(
         {.pid = thread.pid, .tid = tid, .cpu = thread.cpu, .by_node = std::move(thread.by_node)});
   *this = Tally();
-}
-
-double confidence_of(double most, std::uint64_t samples, std::uint64_t lost, std::uint64_t unplaced) {
-  if (samples == 0) return 0;
-  auto n = static_cast<double>(samples);
-  return most * n / (n + 200) * n / (n + static_cast<double>(lost)) * (n - static_cast<double>(unplaced)) / n;
 }
 
 }  // namespace nigh::watch

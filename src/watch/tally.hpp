@@ -15,7 +15,7 @@
 namespace nigh::watch {
 
 // One sampled access. `weight` is what it stands for, in the meter's unit.
-struct Touch {
+struct Access {
   int pid = 0;
   int tid = 0;
   int cpu = -1;
@@ -25,7 +25,7 @@ struct Touch {
 
 class Tally {
  public:
-  void add(const Touch& touch);
+  void add(const Access& access);
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
   // Finds the nodes (through the cache), fills samples, unplaced, threads and regions, and begins anew.
   void into(Reading& reading, NodeFinder& nodes, double now);
@@ -51,9 +51,5 @@ class Tally {
   RegionKey last_key_;
   Region* last_region_ = nullptr;
 };
-
-// How far `samples` can be believed if the meter at its best deserves `most`: falls with few samples (half at
-// 200), with those that were lost and with those whose node is unknown.
-double confidence_of(double most, std::uint64_t samples, std::uint64_t lost, std::uint64_t unplaced);
 
 }  // namespace nigh::watch
