@@ -15,6 +15,7 @@
 #include "machine/load.hpp"
 #include "sys/line_log.hpp"
 #include "sys/os.hpp"
+#include "sys/own_cgroup.hpp"
 #include "sys/program.hpp"
 #include "sys/start.hpp"
 #include "sys/threads.hpp"
@@ -98,13 +99,14 @@ int nothing_to_place(const WatchOptions& options, const std::string& why) {
   return error == ENOENT ? 127 : 126;
 }
 
-Result<int> start_command(const WatchOptions& options, const Machine& machine) {
+Result<int> start_command(const WatchOptions& options, const Machine& machine,
+                          const std::string& group_procs) {
   auto nodes = policy_nodes(machine, options.memory_nodes);
   if (!nodes) return tl::unexpected(nodes.error());
-  auto pid = sys::start_program(options.command, *nodes);
+  auto pid = sys::start_program(options.command, *nodes, group_procs);
   if (pid || pid.error().code != Errc::unsupported) return pid;
   remark(options, pid.error().message + ": it is started without");
-  return sys::start_program(options.command, std::nullopt);
+  return sys::start_program(options.command, std::nullopt, group_procs);
 }
 
 struct Setup {
@@ -116,8 +118,11 @@ struct Setup {
 
 int watch_here(const WatchOptions& options, Setup setup) {
   int child = 0;
+  std::optional<sys::OwnCgroup> group;  // where it can be had: it is frozen without signals, policies follow
   if (!options.command.empty()) {
-    auto started = start_command(options, setup.machine);
+    if (options.governor.apply)
+      if (auto made = sys::OwnCgroup::make(sys::Os())) group.emplace(*std::move(made));
+    auto started = start_command(options, setup.machine, group ? group->procs_file() : "");
     if (!started) {
       report_failure("watch", started.error().message);
       return started.error().sys_errno == ENOENT ? 127 : 126;

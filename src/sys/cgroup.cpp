@@ -25,16 +25,28 @@ std::string mount_point(const Os& os) {
   }
   return "";
 }
+
+// "/" for the root.
+std::string path_in_v2(const Os& os, const std::string& process) {
+  std::istringstream lines(os.read("/proc/" + process + "/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("0::/", 0) == 0) return line.substr(3);
+  return "";
+}
 }  // namespace
 
 Result<Cgroup> cgroup_of(const Os& os, int pid) {
   std::string mount = mount_point(os);
   if (mount.empty()) return fail(Errc::unsupported, "no cgroup v2 is mounted here");
-  std::istringstream lines(os.read("/proc/" + std::to_string(pid) + "/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);)
-    if (line.rfind("0::/", 0) == 0 && line.size() > 4 && os.exists(mount + line.substr(3) + "/cgroup.procs"))
-      return Cgroup{mount + line.substr(3)};
+  std::string path = path_in_v2(os, std::to_string(pid));
+  if (path.size() > 1 && os.exists(mount + path + "/cgroup.procs")) return Cgroup{mount + path};
   return fail(Errc::unsupported, "process " + std::to_string(pid) + " has no cgroup of its own");
+}
+
+Result<CgroupPlace> own_place(const Os& os) {
+  std::string mount = mount_point(os), path = path_in_v2(os, "self");
+  if (mount.empty() || path.empty()) return fail(Errc::unsupported, "no cgroup v2 is mounted here");
+  return CgroupPlace{{path == "/" ? mount : mount + path}, mount};
 }
 
 std::vector<int> Cgroup::members(const Os& os) const {

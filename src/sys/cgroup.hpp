@@ -30,6 +30,13 @@ struct Cgroup {
 // Error: unsupported: no cgroup v2, the process is in the root (which has no controls), or it is gone.
 Result<Cgroup> cgroup_of(const Os& os, int pid);
 
+// Where we are ourselves; also in the root. Error: unsupported: no cgroup v2.
+struct CgroupPlace {
+  Cgroup group;
+  std::string mount;  // the root's folder
+};
+Result<CgroupPlace> own_place(const Os& os);
+
 // The text over what is there, without a new file: for control files.
 Result<void> write_in_place(const std::string& path, const std::string& text);
 

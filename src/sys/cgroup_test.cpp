@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sys/own_cgroup.hpp"
 #include "sys/test_tree.hpp"
 
 namespace nigh::sys {
@@ -53,6 +54,38 @@ TEST_F(Cgroups, ControlsAreWrittenInPlace) {
   EXPECT_EQ(group.get(os, "cgroup.freeze"), "1");
   EXPECT_FALSE(group.set(os, "no.such.file", "1"));
   EXPECT_FALSE(os.exists(group.folder + "/no.such.file"));
+}
+
+// Made below ours where that is the root, with the cpuset asked for; what dead ones left is swept away.
+TEST_F(Cgroups, AreMadeInTheRoot) {
+  put("/proc/self/cgroup", "0::/\n");
+  put("/sys/fs/cgroup/unified/cgroup.subtree_control", "\n");
+  const std::string root = root_ + "/sys/fs/cgroup/unified/";
+  std::filesystem::create_directories(root + "nigh-watch-999999999");
+  {
+    auto own = OwnCgroup::make(Os(root_));
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_EQ(own->group().folder, "/sys/fs/cgroup/unified/nigh-watch-" + std::to_string(::getpid()));
+    EXPECT_TRUE(std::filesystem::is_directory(root_ + own->group().folder));
+    EXPECT_EQ(own->procs_file(), root_ + own->group().folder + "/cgroup.procs");
+    EXPECT_FALSE(std::filesystem::exists(root + "nigh-watch-999999999"));
+    EXPECT_EQ(Os(root_).read_line("/sys/fs/cgroup/unified/cgroup.subtree_control").value_or(""), "+cpuset");
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(root))
+    EXPECT_EQ(entry.path().filename().string().rfind("nigh", 0), std::string::npos) << entry.path();
+}
+
+TEST_F(Cgroups, AreMadeOnlyWhereThatIsOurs) {
+  put("/proc/self/cgroup", "0::/job/one\n");
+  auto own = OwnCgroup::make(Os(root_));
+  if (::geteuid() == 0) {  // root's writes would succeed, but the cgroup is systemd's
+    ASSERT_FALSE(own);
+    EXPECT_NE(own.error().message.find("not delegated"), std::string::npos) << own.error().message;
+  } else {
+    EXPECT_TRUE(own);  // the folder is ours
+  }
+  put("/proc/self/mounts", "none /proc proc rw 0 0\n");
+  EXPECT_FALSE(OwnCgroup::make(Os(root_))) << "no cgroup v2";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "sys/cgroup.hpp"
 #include "sys/program.hpp"
 
 #ifndef MPOL_F_NUMA_BALANCING
@@ -43,8 +44,9 @@ struct Trouble {
 };
 
 [[noreturn]] void become_child(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes,
-                               int pipe) {
+                               const std::string& group_procs, int pipe) {
   Trouble trouble;
+  if (!group_procs.empty()) static_cast<void>(write_in_place(group_procs, "0"));
   if (nodes) {
     if (auto set = measure_only_policy(*nodes); !set) trouble = {1, set.error().sys_errno};
   }
@@ -82,13 +84,14 @@ Result<void> measure_only_policy(const CpuSet& nodes) {
               error);
 }
 
-Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes) {
+Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes,
+                          const std::string& group_procs) {
   if (words.empty() || words.front().empty())
     return fail(Errc::invalid, "no program is named: there is nothing to start", ENOENT);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_start(words, errno);
   const int pid = ::fork();
-  if (pid == 0) become_child(words, nodes, ends[1]);
+  if (pid == 0) become_child(words, nodes, group_procs, ends[1]);
   const int fork_error = errno;
   ::close(ends[1]);
   const Trouble trouble = pid > 0 ? told_by(ends[0]) : Trouble{};

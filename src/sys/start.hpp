@@ -21,9 +21,11 @@ namespace nigh::sys {
 // one without NUMA), permission (a container refuses it), invalid (none of the nodes may be used).
 Result<void> measure_only_policy(const CpuSet& nodes);
 
-// fork and exec, with that policy where nodes are given. Errors: invalid (no such program, none named),
-// permission, io, unsupported (the policy, for whatever reason). After an error nothing was started.
-Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes);
+// fork and exec, with that policy where nodes are given, in the cgroup with this cgroup.procs file (a real
+// path) where one is given and takes it. Errors: invalid (no such program, none named), permission, io,
+// unsupported (the policy, for whatever reason). After an error nothing was started.
+Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes,
+                          const std::string& group_procs = "");
 // Whether it has ended, and how: its exit status, 128+N for signal N; 127: it is no child of ours, or was
 // told of before.
 std::optional<int> ended(int pid);

@@ -122,6 +122,7 @@ Carried Carrier::carry(const Action& action, const Watched& unit) {
         return {false,
                 0,
                 {"moved", unit.unit.application.program.name + ": its pages follow as they are touched"},
+                {},
                 {}};
       }
       return move_memory(action, unit);
@@ -131,6 +132,7 @@ Carried Carrier::carry(const Action& action, const Watched& unit) {
       Carried threads = move_threads(action, unit), pages = move_memory(action, unit);
       threads.failed = threads.failed && pages.failed;
       threads.megabytes = pages.megabytes;
+      threads.policies_behind = pages.policies_behind;
       threads.event.sentence += "; " + pages.event.sentence;
       return threads;
     }
@@ -155,7 +157,7 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   const std::string& name = unit.unit.application.program.name;
   const sys::ProcessId process = {unit.pid, unit.start};
   auto journal = Journal::open(journals_, process);
-  if (!journal) return {true, 0, {"failed", name + ": " + journal.error().message}, {}};
+  if (!journal) return {true, 0, {"failed", name + ": " + journal.error().message}, {}, {}};
   std::map<int, std::set<int>> by_target;
   for (const auto& [tid, node] : threads_to_move(unit)) {
     by_target[action.to[static_cast<std::size_t>(node)]].insert(tid);
@@ -198,7 +200,7 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
   std::optional<Journal> journal;
   if (options.freezer != nullptr) {
     auto opened = Journal::open(journals_, process);
-    if (!opened) return {true, 0, {"failed", name + ": " + opened.error().message}, {}};
+    if (!opened) return {true, 0, {"failed", name + ": " + opened.error().message}, {}, {}};
     journal = *std::move(opened);
     options.journal = &*journal;
   }
@@ -232,6 +234,8 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
     move(plan);
   }
   Carried out;
+  for (std::size_t n = 0; sum.other_policy > 0 && n < after.size(); ++n)
+    if (after[n] > 0) out.policies_behind.set(number(static_cast<int>(n)));
   out.megabytes = static_cast<double>(sum.bytes) / 1e6;
   out.failed = sum.moved + sum.already == 0 && (!trouble.empty() || sum.failures() > 0);
   nlohmann::ordered_json failures = nlohmann::ordered_json::object();

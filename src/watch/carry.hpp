@@ -33,6 +33,9 @@ struct Carried {
   double megabytes = 0;
   Event event;
   std::map<int, int> threads;  // where they are now
+  // Not empty: mappings have memory policies for nodes that were left; its memory is on these now (OS
+  // numbers).
+  CpuSet policies_behind;
 };
 
 class Carrier {

@@ -11,7 +11,8 @@
 namespace nigh::watch {
 
 struct Event {
-  // start, applications, measured, advice, decision, moved, full-migration, verified, rollback, failed, end
+  // start, applications, measured, advice, decision, moved, policy, full-migration, verified, rollback,
+  // failed, end
   std::string kind;
   std::string sentence;
   nlohmann::ordered_json details = nlohmann::ordered_json::object();

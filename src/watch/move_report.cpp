@@ -88,7 +88,7 @@ std::string MoveReport::sentence() const {
   if (held_back > 0)
     text += fmt::format(", {:.1f} MB held back for lack of room", static_cast<double>(held_back) / 1e6);
   if (other_policy > 0)
-    text += fmt::format("; the memory policy of {} mappings did not follow", other_policy);
+    text += fmt::format("; mappings with a memory policy for the old nodes: {}", other_policy);
   return note.empty() ? text : text + "; " + note;
 }
 

@@ -151,16 +151,14 @@ Result<void> move_cpuset(const sys::Os& os, const std::vector<sys::ProcessId>& w
     return fail(Errc::unsupported,
                 group->folder + " has no cpuset (its parent does not give it the controller)");
   // Memory first: threads that run on the new node then find their pages there or under way.
-  std::vector<FileChange> changes = {
-      {group->folder + "/cpuset.mems", group->get(os, "cpuset.mems"), nodes.to_list()}};
-  if (!pus.empty())
-    changes.push_back({group->folder + "/cpuset.cpus", group->get(os, "cpuset.cpus"), pus.to_list()});
-  for (const FileChange& one : changes) {
-    if (auto written = journal.will_write(one); !written) return written;
-    std::string file = one.path.substr(one.path.rfind('/') + 1);
-    if (auto done = group->set(os, file, one.our_value); !done) return done;
-  }
-  return {};
+  if (auto done = set_cpuset(os, *group, "cpuset.mems", nodes, journal); !done || pus.empty()) return done;
+  return set_cpuset(os, *group, "cpuset.cpus", pus, journal);
+}
+
+Result<void> set_cpuset(const sys::Os& os, const sys::Cgroup& group, const std::string& file,
+                        const CpuSet& set, Journal& journal) {
+  auto written = journal.will_write({group.folder + "/" + file, group.get(os, file), set.to_list()});
+  return written ? group.set(os, file, set.to_list()) : written;
 }
 
 }  // namespace nigh::watch

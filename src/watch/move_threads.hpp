@@ -13,6 +13,7 @@
 
 #include "base/cpuset.hpp"
 #include "base/result.hpp"
+#include "sys/cgroup.hpp"
 #include "sys/os.hpp"
 #include "sys/task.hpp"
 #include "watch/journal.hpp"
@@ -52,5 +53,8 @@ CpuSet pus_of_node(const sys::Os& os, int node);
 // batched, not paused. Errors: unsupported (no such cgroup, or it has no cpuset), permission, io.
 Result<void> move_cpuset(const sys::Os& os, const std::vector<sys::ProcessId>& who, const CpuSet& pus,
                          const CpuSet& nodes, Journal& journal);
+// One of its files, cpuset.mems or cpuset.cpus. Errors: permission, io.
+Result<void> set_cpuset(const sys::Os& os, const sys::Cgroup& group, const std::string& file,
+                        const CpuSet& set, Journal& journal);
 
 }  // namespace nigh::watch

@@ -32,7 +32,7 @@ std::vector<Range> asked_of(const PagePlan& plan, Range whole) {
   return out;
 }
 
-// What numa_maps says of a mapping; true: nothing of it has to move.
+// What numa_maps says of a mapping of which something was asked for; true: nothing of it has to move.
 bool nothing_to_move(const PagePlan& plan, const sys::NumaMapping& facts, Candidates& out) {
   bool any = false;
   for (auto [node, pages] : facts.by_node) {
@@ -41,12 +41,13 @@ bool nothing_to_move(const PagePlan& plan, const sys::NumaMapping& facts, Candid
     any = true;
     if (plan.ranges.empty()) out.bytes_to[target] += pages * facts.page_bytes;
   }
-  if (any)
-    for (int node : policy_nodes(facts.policy).members())
-      if (plan.target_of(node) >= 0) {
-        ++out.other_policy;
-        break;
-      }
+  // New pages would go to the old node; a policy that names the new one, too, lets them go there.
+  const CpuSet named = any ? policy_nodes(facts.policy) : CpuSet{};
+  const std::vector<int> nodes = named.members();
+  out.other_policy += std::any_of(nodes.begin(), nodes.end(), [&](int node) {
+    const int target = plan.target_of(node);
+    return target >= 0 && !named.test(target);
+  });
   return !any;
 }
 }  // namespace
@@ -66,6 +67,8 @@ Result<Candidates> candidates(const sys::Os& os, const PagePlan& plan) {
   std::size_t at = 0;
   for (const sys::Mapping& one : *maps) {
     if (!movable(one)) continue;
+    const std::vector<Range> asked = asked_of(plan, {one.first, one.last});
+    if (asked.empty()) continue;
     std::uint64_t page = sys::page_bytes();
     int only = -1;
     if (numa) {
@@ -76,7 +79,7 @@ Result<Candidates> candidates(const sys::Os& os, const PagePlan& plan) {
       if (told) page = (*numa)[at].page_bytes;
       if (told && (*numa)[at].by_node.size() == 1) only = (*numa)[at].by_node.begin()->first;
     }
-    for (Range piece : asked_of(plan, {one.first, one.last})) {
+    for (Range piece : asked) {
       piece.first = piece.first / page * page;
       out.parts.push_back({piece, page, only});
     }

@@ -96,7 +96,8 @@ Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions
       options_(std::move(options)),
       scene_(machine_),
       governor_(std::move(links), on_this_machine(os, machine_, options_.governor)),
-      carrier_(os_, machine_, std::move(journals), freezer, options_.stop) {
+      carrier_(os_, machine_, journals, freezer, options_.stop),
+      policies_(os_, std::move(journals)) {
   const auto states = probe_meters(os_);
   meter_state_ = choose(states);
   meter_ = make_meter(meter_state_.level, os_);
@@ -218,6 +219,31 @@ bool Service::complete(const std::vector<Watched>& watched) {
   return all;
 }
 
+int Service::carry_out(const std::vector<Action>& actions, const std::vector<Watched>& watched) {
+  int failed = 0;
+  for (const Action& action : actions)
+    for (const Watched& one : watched) {
+      if (one.unit.id != action.unit) continue;
+      Carried carried = carrier_.carry(action, one);
+      failed += carried.failed ? 1 : 0;
+      scene_.moved(one.pid, carried.threads);
+      if (!carried.policies_behind.empty()) policies_.left_behind(one.pid, carried.policies_behind);
+      say(std::move(carried.event));
+    }
+  follow_policies(watched);
+  return failed;
+}
+
+void Service::follow_policies(const std::vector<Watched>& watched) {
+  std::map<int, CpuSet> resident;
+  for (const Watched& one : watched) {
+    const std::vector<double> parts = one.unit.application.resident();
+    for (std::size_t n = 0; n < parts.size(); ++n)
+      if (parts[n] > 0) resident[one.pid].set(machine_.node_number(n));
+  }
+  for (Event& event : policies_.follow(processes_, resident)) say(std::move(event));
+}
+
 void Service::interval() {
   auto reading = meter_->read();
   if (!reading) {
@@ -233,16 +259,8 @@ void Service::interval() {
   Step step = governor_.look(sighting_);
   for (Event& event : step.events) say(std::move(event));
   const double before = sys::process_seconds();
-  int failed = 0;
-  for (const Action& action : step.actions)
-    for (const Watched& one : watched) {
-      if (one.unit.id != action.unit) continue;
-      Carried carried = carrier_.carry(action, one);
-      failed += carried.failed ? 1 : 0;
-      scene_.moved(one.pid, carried.threads);
-      say(std::move(carried.event));
-    }
-  if (!step.actions.empty()) governor_.done(failed);
+  if (!step.actions.empty()) governor_.done(carry_out(step.actions, watched));
+  for (Event& event : policies_.relieve()) say(std::move(event));
   const double followed = carrier_.follow(*reading, watched);
   if (!step.actions.empty() || followed > 0) meter_->pages_moved();
   carried_cpu_ += sys::process_seconds() - before;

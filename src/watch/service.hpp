@@ -18,6 +18,7 @@
 #include "sys/os.hpp"
 #include "sys/task.hpp"
 #include "watch/carry.hpp"
+#include "watch/follow_policy.hpp"
 #include "watch/meter.hpp"
 #include "watch/snapshot.hpp"
 
@@ -58,6 +59,9 @@ class Service {
   [[nodiscard]] std::set<int> busy_processes();
   void follow();
   void interval();
+  // How many could not be done at all.
+  int carry_out(const std::vector<Action>& actions, const std::vector<Watched>& watched);
+  void follow_policies(const std::vector<Watched>& watched);
   void say(Event event);
   void tell_note(const std::string& note);
   void tell_units(const std::vector<Watched>& watched);
@@ -70,6 +74,7 @@ class Service {
   Scene scene_;
   Governor governor_;
   Carrier carrier_;
+  PolicyFollower policies_;
   MeterState meter_state_;
   std::unique_ptr<Meter> meter_;
   std::vector<sys::ProcessId> roots_;  // of options_.pids: a number may be somebody else's tomorrow

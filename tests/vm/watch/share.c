@@ -11,6 +11,9 @@
  * the pages are, and the sum:
  *
  *     group 0 threads 471:1 472:1 473:0 474:0 pages 0:256 kernel 0 sum 1f3a...
+ *
+ * With SHARE_BIND in the environment each buffer is bound to its node (mbind), and at the end of the line
+ * stands the node of a page that is touched only then: "late 0".
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,6 +44,7 @@ static struct group groups[most_groups];
 static int group_count;
 static long passes;
 static size_t bytes;
+static int bind_memory;
 
 static void fail(const char* what) {
   fprintf(stderr, "share: %s: %s\n", what, strerror(errno));
@@ -111,8 +115,16 @@ static void read_group(const char* text) {
   if (raw == MAP_FAILED) fail("mmap");
   group->data = (void*)(((uintptr_t)raw + region - 1) / region * region);
   madvise((void*)group->data, bytes, MADV_NOHUGEPAGE);
+  unsigned long node = 1UL << group->memory;
+  if (bind_memory && syscall(SYS_mbind, group->data, bytes + page, 2 /* MPOL_BIND */, &node, 65UL, 0) != 0)
+    fail("mbind");
   bind_to_node(group->memory);  // first touch
   memset((void*)group->data, 0, bytes);
+}
+
+static int node_of(void* address) {
+  int status = -1;
+  return syscall(SYS_move_pages, 0, 1UL, &address, NULL, &status, 0) == 0 ? status : -1;
 }
 
 static void print_group(int number, const struct worker* workers, int count) {
@@ -122,10 +134,8 @@ static void print_group(int number, const struct worker* workers, int count) {
     if (workers[i].group == group) printf(" %d:%d", workers[i].tid, workers[i].last_node);
   int by_node[64] = {0};
   for (size_t at = 0; at < bytes; at += page) {
-    void* address = (char*)(uintptr_t)group->data + at;
-    int status = -1;
-    if (syscall(SYS_move_pages, 0, 1UL, &address, NULL, &status, 0) == 0 && status >= 0 && status < 64)
-      ++by_node[status];
+    const int node = node_of((char*)(uintptr_t)group->data + at);
+    if (node >= 0 && node < 64) ++by_node[node];
   }
   printf(" pages");
   for (int node = 0; node < 64; ++node)
@@ -134,7 +144,13 @@ static void print_group(int number, const struct worker* workers, int count) {
   for (int i = 0; i < count; ++i) moved += workers[i].group == group ? workers[i].moved_by_kernel : 0;
   uint64_t sum = 14695981039346656037ULL;
   for (size_t i = 0; i < bytes / 8; ++i) sum = (sum ^ group->data[i]) * 1099511628211ULL;
-  printf(" kernel %ld sum %016llx\n", moved, (unsigned long long)sum);
+  printf(" kernel %ld sum %016llx", moved, (unsigned long long)sum);
+  if (bind_memory) {
+    char* late = (char*)(uintptr_t)group->data + bytes;
+    *(volatile char*)late = 1;
+    printf(" late %d", node_of(late));
+  }
+  printf("\n");
 }
 
 int main(int argc, char** argv) {
@@ -144,6 +160,7 @@ int main(int argc, char** argv) {
   }
   passes = atol(argv[1]);
   bytes = (size_t)atol(argv[2]) << 20;
+  bind_memory = getenv("SHARE_BIND") != NULL;
   for (int i = 3; i < argc; ++i) read_group(argv[i]);
   static struct worker workers[most_groups * most_nodes * per_node];
   static pthread_t threads[most_groups * most_nodes * per_node];
