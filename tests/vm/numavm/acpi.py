@@ -52,6 +52,12 @@ def _qemu_index(guest: Guest, pu: Pu) -> int:
     return ((pu.package * dies + pu.die) * cores + pu.core) * threads + pu.thread
 
 
+def node_of_vcpus(guest: Guest) -> list[Optional[int]]:
+    """The node of each vCPU in QEMU's order; None for one that the guest does not show."""
+    nodes = {_qemu_index(guest, pu): pu.node for pu in guest.pus}
+    return [nodes.get(index) for index in range(math.prod(guest.shape()))]
+
+
 def madt(guest: Guest) -> bytes:
     body = struct.pack("<II", 0xFEE00000, 1)
     for pu in sorted(guest.pus, key=lambda p: p.number):

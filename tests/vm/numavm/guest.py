@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, Optional
 
 from . import VmError, acpi, kernel, verify
+from .counting import Count, check_refusal
 from .cpio import Archive
 from .model import Guest
 
@@ -64,6 +65,7 @@ class Options:
     kernel_args: str = ""
     out: Optional[Path] = None  # keep the output here
     files: dict[str, bytes] = field(default_factory=dict)  # laid into /out before the start
+    count: Optional[Count] = None  # have QEMU count memory accesses: counting.read(out) gives them
 
 
 @dataclass
@@ -143,6 +145,8 @@ def _qemu_line(guest: Guest, options: Options, folder: Path, vmlinux: Path) -> l
     line += ["-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot"]
     line += ["-fsdev", f"local,id=out,path={folder}/out,security_model=none"]
     line += ["-device", "virtio-9p-pci,fsdev=out,mount_tag=out"]
+    if options.count is not None:
+        line += options.count.words(guest, options.mem_per_node, folder / "out")
     return [*line, "-kernel", str(vmlinux), "-initrd", f"{folder}/initrd", "-append", _kernel_line(options)]
 
 
@@ -244,6 +248,8 @@ def _boot(guest: Guest, count: int, options: Options, folder: Path, vmlinux: Pat
         raise VmError(f"the guest was not done after {options.timeout:g} s and was ended (--timeout)\n{_tail(folder)}")
     said = (folder / "qemu.log").read_text(errors="replace").strip()
     if not (folder / "out" / "guest").exists():
+        if options.count is not None:
+            check_refusal(said)
         raise VmError(f"the guest did not come up: {said or f'QEMU ended with {qemu.returncode}'}\n{_tail(folder)}")
 
 

@@ -256,6 +256,12 @@ def quick(nodes: int, cores: int, smt: int) -> Guest:
     return Guest(f"{nodes}x{cores}x{smt}", tuple(pus), tuple(Node(n) for n in range(nodes)), default_slit(nodes))
 
 
+def scattered(nodes: int) -> Guest:
+    """One CPU a node, but CPU 1 on the last and so on: what takes one number for the other is found out."""
+    made = quick(nodes, 1, 1)
+    return replace(made, pus=tuple(replace(pu, number=-pu.number % nodes) for pu in made.pus))
+
+
 def cut(guest: Guest, limit: int) -> Guest:
     """The same machine with fewer cores in each die (then without SMT), so that at most `limit` PUs remain."""
     if len(guest.pus) <= limit:

@@ -7,13 +7,14 @@ import json
 import struct
 import sys
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from numavm import VmError, acpi, cli, model  # noqa: E402
+from numavm import MissingTool, VmError, acpi, cli, counting, model  # noqa: E402
 from numavm.cpio import Archive  # noqa: E402
 
 MACHINES = Path(__file__).resolve().parents[1] / "machines"
@@ -153,6 +154,24 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(VmError, "takes 128"):
             acpi.check_limits(model.quick(129, 1, 1))
         acpi.check_limits(model.cut(cli.load_machine("xeon-6980p-snc3"), 48))
+
+
+class Counting(unittest.TestCase):
+    def test_nodes_are_those_of_qemus_vcpus(self) -> None:
+        self.assertEqual(model.scattered(4).cpus_of(1), [3])
+        self.assertEqual(acpi.node_of_vcpus(model.scattered(4)), [0, 1, 2, 3])
+        lacking = model.quick(2, 2, 1)
+        lacking = replace(lacking, pus=lacking.pus[:-1])
+        self.assertEqual(acpi.node_of_vcpus(lacking), [0, 0, 1, None])
+        words = counting.Count(Path("/a,b.so")).words(lacking, 64, Path("/o"))
+        self.assertIn("file=/a,,b.so,out=/o/counts,cpus=0:0:1:-,nodes=2,node_bytes=67108864,", words[1])
+        with self.assertRaisesRegex(VmError, "below 4 GiB"):
+            counting.Count(Path("p")).words(lacking, 2048, Path("/o"))
+
+    def test_a_qemu_that_takes_no_plugin_is_a_missing_one(self) -> None:
+        with self.assertRaises(MissingTool):
+            counting.check_refusal("-plugin: plugin interface not enabled in this build")
+        counting.check_refusal("Could not load plugin: qemu_plugin_install returned error code 1")
 
 
 class Cpio(unittest.TestCase):
