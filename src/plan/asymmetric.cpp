@@ -106,6 +106,17 @@ Result<Policy> policy_from_name(std::string_view name) {
               fmt::format("there is no policy '{}'; there are paper, improved, hops, memory-only", name));
 }
 
+PolicyOptions fitted_to(const Machine& machine, PolicyOptions options) {
+  options.numbers.clear();
+  options.slots.assign(machine.node_count(), 0);
+  for (std::size_t i = 0; i < machine.node_count(); ++i) options.numbers.push_back(machine.node_number(i));
+  const Kind kind = machine.count(Kind::core) > 0 ? Kind::core : Kind::pu;
+  for (const int core : machine.of_kind(kind))
+    if (const int node = machine.node_of_pu(machine.objects[index(core)].pus.first()); node >= 0)
+      options.slots[index(node)] += 1;
+  return options;
+}
+
 bool considered(const Application& application, const PolicyOptions& options) {
   if (options.consider_all) return true;
   if (application.accesses_per_us > 0 && application.accesses_per_us < options.least_accesses_per_us)

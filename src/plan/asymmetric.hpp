@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/machine.hpp"
 #include "plan/application.hpp"
 #include "plan/assign.hpp"
 
@@ -42,7 +43,8 @@ struct PolicyOptions {
   // known.
   double least_accesses_per_us = 50, most_locality = 0.8, least_imbalance = 0.35;
   bool consider_all = false;
-  std::vector<double> slots;      // improved: threads that a node has room for; empty: one application a node
+  // improved: threads that a node has room for where applications share it; empty: one application a node.
+  std::vector<double> slots;
   std::size_t candidates = 24;    // improved: how many valuable assignments are simulated
   std::size_t simulations = 400;  // improved: in all
   std::vector<int> numbers;       // of the nodes, for what is said; empty: their indices
@@ -50,6 +52,9 @@ struct PolicyOptions {
   bool spread = true;
   double least_gain = 0.02;  // improved: gains below this part are noise
 };
+
+// The machine's names for its nodes, and their cores as slots: a second hardware thread of a core is no room.
+PolicyOptions fitted_to(const Machine& machine, PolicyOptions options);
 
 // Whether it is worth looking at (slides 6 and 7; thresholds of the paper).
 bool considered(const Application& application, const PolicyOptions& options);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "machine/load.hpp"
 #include "plan/test_links.hpp"
 
 namespace nigh {
@@ -201,6 +202,21 @@ TEST(Improved, FillsNodesByTheirSlots) {
     EXPECT_EQ(d.after[0].threads[5], 4) << d.reason;
     EXPECT_EQ(d.after[1].threads[5], other == 4 ? 4 : 0) << d.reason;
   }
+}
+
+// Sixteen threads that take turns on eight cores may do so on another node, alone.
+TEST(Improved, MovesWhoHasMoreThreadsThanANodeHasCores) {
+  const Links links = test::links_of("opteron-6272");
+  Application application = streamcluster({0, 5}, 0);
+  for (const std::size_t node : {0U, 5U}) application.threads[node] = 16;
+  auto machine = load_model("opteron-6272");
+  ASSERT_TRUE(machine);
+  PolicyOptions options = fitted_to(*machine, {});
+  EXPECT_EQ(options.slots, std::vector<double>(8, 8));
+  EXPECT_EQ(options.numbers, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  options.consider_all = true;
+  const Decision d = decided(Policy::improved, links, {application}, options);
+  EXPECT_TRUE(d.apply) << d.reason;
 }
 
 TEST(MemoryOnly, LeavesThreadsAlone) {

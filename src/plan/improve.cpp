@@ -72,20 +72,18 @@ class Improver {
  private:
   static constexpr double tolerance = 1e-4;
 
-  // Rooms for threads on each node; without figures a node is one application's.
+  // Who comes to a node where others are needs room there; without figures a node is one application's.
   [[nodiscard]] bool fits(const Replaced& state) const {
     for (std::size_t node = 0; node < index(links_.nodes()); ++node) {
-      double threads = 0, before = 0;
+      double threads = 0;
       int users = 0, users_before = 0;
       for (std::size_t a = 0; a < state.after.size(); ++a) {
         threads += state.after[a].threads[node];
-        before += applications_[a].threads[node];
         users += state.after[a].threads[node] > 0 ? 1 : 0;
         users_before += applications_[a].threads[node] > 0 ? 1 : 0;
       }
-      if (options_.slots.empty() ? users > std::max(1, users_before)
-                                 : threads > std::max(options_.slots[node], before))
-        return false;
+      if (users <= std::max(1, users_before)) continue;
+      if (options_.slots.empty() || threads > options_.slots[node]) return false;
     }
     return true;
   }

@@ -79,9 +79,7 @@ namespace {
 
 // A kernel that balances pulls pages to the threads that use them: what we spread, it would gather again.
 GovernorOptions on_this_machine(const sys::Os& os, const Machine& machine, GovernorOptions options) {
-  options.policy_options.numbers.clear();
-  for (std::size_t i = 0; i < machine.node_count(); ++i)
-    options.policy_options.numbers.push_back(machine.node_number(i));
+  options.policy_options = fitted_to(machine, std::move(options.policy_options));
   options.policy_options.spread = options.policy_options.spread && !numa_balancing(os);
   return options;
 }
