@@ -22,7 +22,8 @@ class OwnCgroup {
   // we are in it ourselves, alone, we step into one below, too. What killed ones of us have left empty is
   // removed. Errors: unsupported (no cgroup v2, or ours is not to be divided), permission, io.
   static Result<OwnCgroup> make(const Os& os);
-  OwnCgroup(OwnCgroup&& other) noexcept : os_(std::move(other.os_)), group_(std::exchange(other.group_, {})) {}
+  OwnCgroup(OwnCgroup&& other) noexcept
+      : os_(std::move(other.os_)), group_(std::exchange(other.group_, {})) {}
   OwnCgroup& operator=(OwnCgroup&&) = delete;
   OwnCgroup(const OwnCgroup&) = delete;
   OwnCgroup& operator=(const OwnCgroup&) = delete;
