@@ -61,6 +61,22 @@ def check_program(program, name):
     return derivatives[0]
 
 
+def check_queues(program):
+    """Every queue that is there must be right, and the one that swaps messages must be found out."""
+    usage = run(program, ["--queue", "none"])
+    assert usage.returncode == 2 and "queues:" in usage.stderr, f"no such queue: {usage.returncode} {usage.stderr}"
+    names = usage.stderr.split("queues:")[1].replace(" (not installed)", "!").split()
+    for name in names:
+        done = run(program, ["--queue", name.rstrip("!"), "--teams", "2", "--quick"])
+        if name.endswith("!"):
+            assert done.returncode == 3 and "not installed" in done.stderr, f"{name}: {done.returncode} {done.stderr}"
+            continue
+        report = json.loads(done.stdout)
+        right = name != "swaps"
+        assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
+        assert {r["name"] for r in report["results"]} <= {"pointer", "64 B message", "push"}, done.stdout
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     reference, failures, count = None, 0, 0
@@ -83,6 +99,12 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
+    try:
+        check_queues(folder / "queues")
+        print("ok   queues")
+    except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
+        failures += 1
+        print(f"FAIL queues: {error}")
     assert count + failures > 0, f"no benchmark program in {folder}"
     return 1 if failures else 0
 

@@ -67,6 +67,12 @@ Result<BenchRequest> make_request(const Options& options, const BenchKind& kind,
         return fail(Errc::invalid,
                     fmt::format("--teams: {} takes numbers of ranks from 2 to 63, such as 2,4; not {}",
                                 kind.name, teams.text()));
+  if (kind.is_queues())
+    for (const Teams& teams : request.teams)
+      if (teams.inner || teams.outer > 1024)
+        return fail(Errc::invalid,
+                    fmt::format("--teams: queues takes numbers of producers up to 1024, such as 1,4; not {}",
+                                teams.text()));
   request.options = size_options(kind, request.usable, options.quick);
   request.subjects = options.subjects;
   request.samples = options.samples;
@@ -201,11 +207,11 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), slide5, placement; none: list them");
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, slide5, placement; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option("--teams", options->teams,
-                      "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, such as 2,4");
+                      "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks or producers, such as 2,4");
   command->add_option("--samples", options->samples, "Samples of each subject, taken in turn (default 5)")
       ->check(CLI::Range(1, 10000));
   command->add_option("--subjects", options->subjects, "Only these, separated by ';', such as 'nigh;unbound'")

@@ -31,6 +31,7 @@ const std::vector<BenchKind>& bench_kinds() {
       {"mpi-exchange", "every rank exchanges with both neighbours", "", false, false, "exchange"},
       {"mpi-rate", "messages a second, 64 under way for each pair of ranks", "", false, false, "rate"},
       {"mpi-collectives", "Barrier, Bcast, Reduce, Allreduce, Alltoall", "", false, false, "collectives"},
+      {"queues", "messages from many producers to one consumer: one of them, and one push", "", false, false},
   };
   return kinds;
 }
@@ -46,6 +47,11 @@ Result<BenchKind> find_bench(const std::string& name) {
               fmt::format("there is no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
+std::string baseline_of(const std::string& name) {
+  auto kind = find_bench(name);
+  return kind ? kind->baseline() : "unbound";
+}
+
 Result<std::vector<BenchKind>> find_benches(const std::string& name) {
   std::vector<BenchKind> found;
   for (const BenchKind& kind : bench_kinds())
@@ -57,11 +63,13 @@ Result<std::vector<BenchKind>> find_benches(const std::string& name) {
 }
 
 const std::vector<std::string>& runtimes_of(const BenchKind& kind) {
-  static const std::vector<std::string> openmp = {"libgomp", "libomp"}, mpi = {"openmpi", "mpich"};
-  return kind.is_mpi() ? mpi : openmp;
+  static const std::vector<std::string> openmp = {"libgomp", "libomp"}, mpi = {"openmpi", "mpich"},
+                                        none = {"threads"};
+  return kind.is_mpi() ? mpi : kind.is_queues() ? none : openmp;
 }
 
 std::string program_name(const BenchKind& kind, const std::string& runtime) {
+  if (kind.is_queues()) return kind.name;
   return (kind.is_mpi() ? "patterns-" : kind.name + "-") + runtime;
 }
 
@@ -154,6 +162,8 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
+  if (kind.is_queues() && quick) return {{1, std::nullopt}, {4, std::nullopt}};
+  if (kind.is_queues()) return {{1, std::nullopt}, {2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
   if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
   // A prime number of cores has no splits: then those of one core less.
   auto splits = inner_splits(cores);
@@ -188,9 +198,23 @@ std::vector<std::string> size_options(const BenchKind& kind, const Usable& usabl
   return out;
 }
 
+namespace {
+
+// Ours, the three of seed 001, and other people's. The program says which of them are not installed.
+std::vector<Subject> queue_subjects() {
+  std::vector<Subject> out;
+  for (const char* name : {"nigh", "moodycamel-bulk", "moodycamel", "boost-lockfree", "tbb", "liburcu",
+                           "lock", "fence", "per-producer"})
+    out.push_back({name, {}, {}, {}, {}, {"--queue", name}});
+  return out;
+}
+
+}  // namespace
+
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
                                   const Usable& usable, const std::string& nigh) {
   if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
+  if (kind.is_queues()) return queue_subjects();
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
                                  : fmt::format("{},compact", teams.outer);
   std::string pus = pu_list(usable.pus);

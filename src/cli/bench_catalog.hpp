@@ -27,12 +27,19 @@ struct BenchKind {
   bool has_limit = false;         // a one-level run bounds what nested teams can reach
   std::string pattern = {};       // of a communication benchmark (bench/mpi); empty: an OpenMP one
   [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
+  [[nodiscard]] bool is_queues() const { return name == "queues"; }  // threads, which need no runtime
+  // What ratios are to, for people.
+  [[nodiscard]] const char* baseline() const {
+    return is_mpi() ? "the library alone" : is_queues() ? "moodycamel-bulk" : "unbound";
+  }
 };
 const std::vector<BenchKind>& bench_kinds();
 Result<BenchKind> find_bench(const std::string& name);
+// What its ratios are to, for people; of a benchmark that is not known, "unbound".
+std::string baseline_of(const std::string& name);
 // That one, or for "mpi" all communication benchmarks.
 Result<std::vector<BenchKind>> find_benches(const std::string& name);
-// libgomp and libomp, or the two MPI libraries.
+// libgomp and libomp, or the two MPI libraries, or just "threads".
 const std::vector<std::string>& runtimes_of(const BenchKind& kind);
 
 struct Teams {
@@ -53,7 +60,7 @@ struct Usable {
 };
 Usable usable_part(const Machine& machine, const CpuSet& mask);
 
-// For a communication benchmark: numbers of ranks.
+// For a communication benchmark: numbers of ranks; for queues: of producers.
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick);
 // The program's options for its size, beyond --teams.
 std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick);

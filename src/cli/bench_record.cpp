@@ -120,7 +120,9 @@ bool says(const ordered_json& machine, const char* key) {
   return found != machine.end() && found->is_boolean() && found->get<bool>();
 }
 
-bool is_baseline(const std::string& subject) { return subject == "unbound" || subject == "library"; }
+bool is_baseline(const std::string& subject) {
+  return subject == "unbound" || subject == "library" || subject == "moodycamel-bulk";
+}
 
 bool higher_is_better(const std::string& unit) { return unit.ends_with("/s"); }
 

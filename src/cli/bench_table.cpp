@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "cli/bench_catalog.hpp"
+
 #include "cli/bench_matrix.hpp"
 #include "machine/draw.hpp"
 
@@ -47,8 +49,8 @@ std::string heading(const BenchRecord& r, int samples, bool color) {
       r.size_bytes > 0 ? fmt::format(", {:.1f} MiB", static_cast<double>(r.size_bytes) / 1048576) : "";
   return fmt::format("\n{}{}: {}{} ({}{}, {} samples){}\n  {:<27} {:>9}  {:<19} {:<19} {:<5} {:<3} {}\n",
                      color ? "\033[1m" : "", r.bench, r.case_name, color ? "\033[0m" : "", r.unit, size,
-                     samples, "", "subject", "median", "low - high", "against unbound", "cores", "ok",
-                     "PUs, by team");
+                     samples, "", "subject", "median", "low - high", "against " + baseline_of(r.bench),
+                     "cores", "ok", "PUs, by team");
 }
 
 // Of one subject: in different core states these are several records.

@@ -119,7 +119,8 @@ std::string card_html(const Card& card) {
       states.size() == 1 ? html(*states.begin()) : "near and far");
   out +=
       "<table><tr><th>subject</th><th>low &ndash; median &ndash; high</th><th class=\"n m\">median</th>"
-      "<th class=\"n r\">&times; unbound</th>";
+      "<th class=\"n r\">&times; " +
+      html(baseline_of(first.bench)) + "</th>";
   out += states.size() > 1 ? "<th class=\"s\">cores</th>" : "";
   out += "<th class=\"p\">PUs, by team</th><th class=\"v\"></th></tr>\n";
   for (const BenchRecord* r : card) out += row(*r, scale, base, states.size() > 1);

@@ -207,8 +207,7 @@ std::string report_summary(const ReportParts& parts) {
       if (auto ratios = ratios_of(file, kind.name); !ratios.empty()) {
         Spread all = spread_of(ratios);
         out += fmt::format("{:<16} nigh against {}: {:.2f} times, median of {} cases ({:.2f} to {:.2f})\n",
-                           kind.name, kind.is_mpi() ? "the library alone" : "unbound", all.median,
-                           ratios.size(), all.low, all.high);
+                           kind.name, kind.baseline(), all.median, ratios.size(), all.low, all.high);
       }
   std::size_t absent = 0;
   out += model_summary(parts.benches);

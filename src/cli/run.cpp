@@ -275,13 +275,18 @@ int start(const Options& options, const Ready& ready) {
 namespace {
 
 // The kernel tells who touches the program's memory without moving it; where it can't, the program runs as it
-// would have.
-void set_watch_policy(const Options& options) {
+// would have. Error: invalid: --memory names no nodes of this machine.
+Result<void> set_watch_policy(const Options& options) {
   auto machine = load_this_machine();
   auto nodes = machine ? policy_nodes(*machine, options.watch_nodes) : tl::unexpected(machine.error());
-  if (nodes && machine->node_count() < 2) return run_say(options, "--watch: one NUMA node, nothing to watch");
+  if (!nodes && machine) return tl::unexpected(nodes.error());
+  if (nodes && machine->node_count() < 2) {
+    run_say(options, "--watch: one NUMA node, nothing to watch");
+    return {};
+  }
   auto set = nodes ? sys::measure_only_policy(*nodes) : tl::unexpected(nodes.error());
   if (!set) run_say(options, "--watch: " + set.error().message);
+  return {};
 }
 
 // No teams to place: the program is only made measurable.
@@ -297,7 +302,8 @@ int run(const Options& options) {
   if (!own) return run_failed(own.error().message);
   if (options.command.empty())
     return run_failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
-  if (options.watch && !options.dry_run) set_watch_policy(options);
+  if (options.watch && !options.dry_run)
+    if (auto set = set_watch_policy(options); !set) return run_failed("--watch: " + set.error().message);
   if (options.ranks > 0) return run_ranks(options, *own);
   if (options.mpi) return run_mpi(options, *own);
   if (options.watch && !has_teams(options) && !options.dry_run) return start_plainly(options);

@@ -63,7 +63,7 @@ void add_watch(CLI::App& app, int& status) {
       "watch", "Measure running programs, decide where their threads and pages should be, and move them");
   auto* pids = command->add_option("-p,--pid", options->pids, "Watch these processes and what they start")
                    ->delimiter(',');
-  pids->check(CLI::PositiveNumber);
+  pids->check(CLI::Range(1, 4194304));  // the kernel's limit
   auto* all = command->add_flag("--all", options->all,
                                 "Watch every process that works; advises only, unless --apply");
   all->excludes(pids);
@@ -83,21 +83,22 @@ void add_watch(CLI::App& app, int& status) {
                    "Own CPU time, per cent of a core (default 1): above it, looks become rarer")
       ->check(CLI::Range(0.05, 100.0));
   command->add_option("--duration", options->duration, "Stop watching after so many seconds")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.1, 1e8));
   command->add_option("--memory", options->memory_nodes,
                       "For a command: the nodes that its memory comes from (default: those of its PUs)");
   command->add_option("--machine", options->machine,
                       "The machine's links: a model or file, instead of what is found here");
-  command->add_option("--log", options->log, "Append each event to this file, as one line of JSON");
-  command->add_option("--listen", options->listen,
-                      "Serve /metrics, /state.json and /events on [ADDRESS:]PORT");
+  auto* log =
+      command->add_option("--log", options->log, "Append each event to this file, as one line of JSON");
+  auto* listen = command->add_option("--listen", options->listen,
+                                     "Serve /metrics, /state.json and /events on [ADDRESS:]PORT");
   auto* meters = command->add_flag("--meters", options->meters,
                                    "Tell how this machine can be measured by this user, and what is missing");
   auto* demo = command->add_flag("--demo", options->demo, "Show the service on a simulated machine");
   auto* undo_flag =
       command->add_flag("--undo", options->undo, "Put back the masks and cpusets that were changed");
   meters->excludes(demo)->excludes(undo_flag);
-  demo->excludes(undo_flag);
+  demo->excludes(undo_flag)->excludes(log)->excludes(listen);
   command->add_flag("--json", options->json, "For programs (docs/interfaces.md)");
   command->add_flag("-q,--quiet", options->quiet, "Nothing on the terminal but errors");
   command->footer("A program to start and watch comes last: nigh watch -- ./app input");

@@ -199,6 +199,8 @@ int watch_run(const WatchOptions& options) {
     if (options.command.empty()) return report_failure("watch", links.error().message);
     return nothing_to_place(options, links.error().message);
   }
+  if (auto nodes = policy_nodes(setup.machine, options.memory_nodes); !nodes)
+    return report_failure("watch", nodes.error().message);
   if (options.command.empty() && options.pids.empty() && !options.all)
     return report_failure(
         "watch", "say what to watch: -p PID, --all, or -- and a program (--demo: a simulated machine)");

@@ -33,6 +33,11 @@ refused 2 "no benchmark 'nope'" bench nope
 refused 2 'excludes' watch --all -p 1
 refused 2 'policy' watch --policy nope -p 1
 refused 2 'excludes' watch --demo --meters
+refused 2 'excludes' watch --demo --log "$tmp/log"
+refused 2 'range 1 to 4194304' watch -p abc
+refused 1 'no process 4194304' watch -p 4194304
+refused 1 'has nodes 0-7' watch --machine opteron-6272 --memory 9 -- true
+refused 125 'this machine has nodes' run --watch --memory 1023 -- true
 refused 1 "token 2 ('spread')" plan --teams 4,spread
 refused 1 'no PU in common' plan --teams 2,scatter --model barcelona --mask 99
 refused 1 "position 1 of 'a-b'" plan --teams 2,scatter --mask a-b

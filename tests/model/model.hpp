@@ -157,6 +157,11 @@ class atomic {
                    {[](std::uint64_t old, std::uint64_t n) { return bits(value(old) - value(n)); }, bits(by)},
                    model::order_of(order), where));
   }
+  T fetch_or(T with, std::memory_order order, const Where& where = Where::current()) {
+    return value(model::rmw(this, sizeof(T),
+                            {[](std::uint64_t old, std::uint64_t n) { return old | n; }, bits(with)},
+                            model::order_of(order), where));
+  }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order order, std::memory_order failure,
                                const Where& where = Where::current()) {
     std::uint64_t wanted = bits(expected);
