@@ -80,15 +80,18 @@ struct Traffic : model::Scenario {
 // The ring grows twice while the consumer may be anywhere; what it left must not be touched any more.
 struct Growth : Traffic<1, 7, 1> {
   Growth() {  // by rings of the same size, so that some are given back
-    parts.more = {[](std::size_t size) { return ::operator new(size, std::align_val_t{64}); },
-                  [](void* data, std::size_t size) {
-                    model::given_back(data, size);
-                    ::operator delete(data, std::align_val_t{64});
-                  },
-                  2};
+    parts.more = {[](std::size_t size) { return given.emplace_back(::operator new(size, line)).get(); },
+                  [](void* data, std::size_t size) { model::given_back(data, size); }, 2};
     lanes[0] = std::make_unique<Lane<1>>(parts, 0);
     inbox = std::make_unique<Inbox<1>>(parts);
   }
+  ~Growth() override {
+    lanes.clear();
+    given.clear();
+  }
+  static constexpr std::align_val_t line{64};
+  // Kept to the end: were it handed out again, the model would take the new owner for a late reader.
+  static inline std::vector<std::unique_ptr<void, Free>> given;
 };
 using Full = Traffic<1, 5, 1>;   // ring, list, ring again
 using Two = Traffic<2, 3, 1>;    // one list for both
