@@ -1,0 +1,398 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "message/pool.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <utility>
+
+namespace nigh::message {
+
+namespace {
+
+constexpr std::size_t header_bytes = sizeof(PoolChunk);
+constexpr unsigned no_class = 254;  // of a page that belongs to no span
+constexpr unsigned bag_class = Pool::class_of(sizeof(Bag));
+constexpr std::size_t few_empty_bags = 8;     // kept for later; more go home
+constexpr std::size_t large_kept = 64 << 20;  // bytes of free large chunks
+constexpr int poison = 0xdd;
+
+// Records of the debug mode: a word for each line of the chunk. Those of the lines that they lie in would be
+// the first ones, so the chunk's header has room there.
+using Record = atomic<std::uint64_t>;
+constexpr std::size_t line = 64;
+constexpr std::size_t record_pages = Pool::chunk_bytes / line * sizeof(Record) / Pool::page_bytes;
+enum class State : std::uint64_t { none, used, given };
+constexpr std::uint64_t record_of(State state, std::uint32_t by, std::uint32_t tag) {
+  return static_cast<std::uint64_t>(state) << 62 | std::uint64_t{by & 0x3fffffff} << 32 | tag;
+}
+constexpr State state_of(std::uint64_t record) { return static_cast<State>(record >> 62); }
+constexpr std::uint32_t tag_of(std::uint64_t record) { return static_cast<std::uint32_t>(record); }
+constexpr std::uint32_t by_of(std::uint64_t record) {
+  return static_cast<std::uint32_t>(record >> 32) & 0x3fffffff;
+}
+
+Record& record(PoolChunk* chunk, const void* block) {
+  if (chunk->class_of_page[0] == Pool::own_chunk) return chunk->own_record;
+  return reinterpret_cast<Record*>(chunk)[chunk->offset(block) / line];
+}
+
+// Pages of a span: so many that least is left over, and that a chunk can be filled with them.
+constexpr unsigned best_span(std::size_t size) {
+  unsigned best = 0;
+  double best_left = 1;
+  for (const unsigned pages : {1, 2, 4, 8, 10, 16}) {
+    const std::size_t all = pages * Pool::page_bytes;
+    if (all - header_bytes < size) continue;
+    const double left = static_cast<double>(all % size) / static_cast<double>(all);
+    if (left < best_left - 0.02) best_left = left, best = pages;
+  }
+  return best;
+}
+constexpr auto span_pages = [] {
+  std::array<std::uint8_t, Pool::classes> out{};
+  for (unsigned i = 0; i < Pool::classes; ++i)
+    out[i] = static_cast<std::uint8_t>(best_span(Pool::size_of_class(i)));
+  return out;
+}();
+static_assert(Pool::class_of(Pool::most_classed) == Pool::classes - 1);
+static_assert(std::ranges::min(span_pages) > 0);
+
+constexpr std::size_t span_start(unsigned first_page) {
+  return first_page == 0 ? header_bytes : first_page * Pool::page_bytes;
+}
+constexpr std::size_t span_blocks(unsigned first_page, unsigned index) {
+  return ((first_page + span_pages[index]) * Pool::page_bytes - span_start(first_page)) /
+         Pool::size_of_class(index);
+}
+
+std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+void* map_chunk(void*, std::size_t bytes) {
+  const std::size_t more = bytes + Pool::chunk_bytes;
+  void* const all = mmap(nullptr, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  const auto from = reinterpret_cast<std::uintptr_t>(all);
+  const std::uintptr_t chunk = round_up(from, Pool::chunk_bytes);
+  if (chunk > from) munmap(all, chunk - from);
+  munmap(reinterpret_cast<void*>(chunk + bytes), from + more - chunk - bytes);
+  return reinterpret_cast<void*>(chunk);
+}
+void unmap_chunk(void*, void* memory, std::size_t bytes) { munmap(memory, bytes); }
+
+}  // namespace
+
+PoolMemory PoolMemory::of_process() { return {map_chunk, unmap_chunk, nullptr}; }
+
+struct Pool::Debugging {
+  PoolDebug with;
+  std::array<std::deque<void*>, classes> free;
+
+  void found(PoolFault::Kind kind, const void* block, std::uint64_t record) const {
+    if (with.found) with.found({kind, block, tag_of(record), by_of(record)});
+  }
+};
+
+Pool::Pool(PoolDoor* door, std::uint32_t number, std::uint32_t owners, PoolMemory memory,
+           const PoolDebug* debug)
+    : door_(door),
+      number_(number),
+      debug_(debug ? std::make_unique<Debugging>(Debugging{*debug, {}}) : nullptr),
+      away_(owners, nullptr),
+      memory_(memory) {}
+
+Pool::~Pool() {
+  for (const Kept& kept : chunks_) give_chunk_back(kept.chunk);
+  for (const Large& large : large_) give_chunk_back(large.chunk);
+  for (Shelf& shelf : shelves_) std::free(shelf.blocks);
+}
+
+void* Pool::get_slowly(std::size_t bytes, std::uint32_t tag) {
+  if (bytes > most_classed) return get_own_chunk(bytes, tag);
+  const unsigned index = class_of(bytes);
+  if (debug_) return get_debugged(index, tag);
+  while (shelves_[index].count == 0 && open_bag()) {}
+  return raw(index);
+}
+
+// A block of that class that is here, or of a new span.
+void* Pool::raw(unsigned index) {
+  Shelf& shelf = shelves_[index];
+  if (shelf.count > 0) return shelf.blocks[--shelf.count];
+  const std::size_t size = size_of_class(index);
+  if (static_cast<std::size_t>(shelf.fresh_end - shelf.fresh) < size && !new_span(index)) return nullptr;
+  ++shelf.taken;
+  return std::exchange(shelf.fresh, shelf.fresh + size);
+}
+
+void* Pool::get_debugged(unsigned index, std::uint32_t tag) {
+  std::deque<void*>& free = debug_->free[index];
+  while (open_bag()) {}
+  void* block = nullptr;
+  while (!block && free.size() > debug_->with.quarantine) {
+    block = free.front();
+    free.pop_front();
+    const auto* bytes = static_cast<const unsigned char*>(block);
+    const std::size_t size = size_of_class(index);
+    if (bytes[0] == poison && std::memcmp(bytes, bytes + 1, size - 1) == 0) continue;
+    debug_->found(PoolFault::Kind::written_after, block, record(PoolChunk::of(block), block));
+    block = nullptr;
+  }
+  if (!block) block = raw(index);
+  if (block) record(PoolChunk::of(block), block) = record_of(State::used, 0, tag);
+  return block;
+}
+
+void* Pool::get_own_chunk(std::size_t bytes, std::uint32_t tag) {
+  if (bytes > SIZE_MAX / 2) return nullptr;
+  while (open_bag()) {}
+  const std::size_t all = round_up(bytes + header_bytes, chunk_bytes);
+  Large* best = nullptr;
+  for (Large& large : large_)
+    if (large.free && large.chunk->bytes >= all && large.chunk->bytes <= 2 * all &&
+        (!best || large.chunk->bytes < best->chunk->bytes))
+      best = &large;
+  if (best) {
+    best->free = false;
+    large_free_ -= best->chunk->bytes;
+  } else {
+    PoolChunk* const chunk = new_chunk(all);
+    if (!chunk) return nullptr;
+    chunk->class_of_page[0] = own_chunk;
+    best = &large_.emplace_back(Large{chunk, false});
+  }
+  if (debug_) best->chunk->own_record = record_of(State::used, 0, tag);
+  return best->chunk + 1;
+}
+
+void Pool::give_slowly(PoolChunk* chunk, void* block) {
+  if (debug_ && !note_given(chunk, block)) return;
+  if (chunk->owner == number_) return come_home(block);
+  send_home(chunk, block, true);
+  Bag*& bag = away_[chunk->owner];
+  if (bag && chunk->class_of(block) == own_chunk) chunk->door->push(std::exchange(bag, nullptr));
+}
+
+// Debug mode: false, and told, where that block is not in use.
+bool Pool::note_given(PoolChunk* chunk, void* block) {
+  const std::size_t offset = chunk->offset(block);
+  const unsigned index = chunk->class_of(block);
+  bool is_block = chunk->debugged && chunk->owner < away_.size() && offset >= header_bytes;
+  if (index == own_chunk) {
+    is_block = is_block && offset == header_bytes;
+  } else {
+    const std::size_t start = span_start(chunk->first_page[offset / page_bytes]);
+    is_block = is_block && index < classes && (offset - start) % size_of_class(index) == 0;
+  }
+  if (!is_block) {
+    debug_->found(PoolFault::Kind::not_a_block, block, 0);
+    return false;
+  }
+  std::uint64_t old = record(chunk, block).load(std::memory_order_relaxed);
+  const std::uint64_t given = record_of(State::given, number_, tag_of(old));
+  if (state_of(old) != State::used ||
+      !record(chunk, block).compare_exchange_strong(old, given, std::memory_order_relaxed)) {
+    debug_->found(state_of(old) == State::none ? PoolFault::Kind::not_a_block : PoolFault::Kind::given_twice,
+                  block, old);
+    return false;
+  }
+  if (index != own_chunk) std::memset(block, poison, size_of_class(index));
+  return true;
+}
+
+// A block of ours, from here or out of a bag.
+void Pool::come_home(void* block) {
+  PoolChunk* const chunk = PoolChunk::of(block);
+  const unsigned index = chunk->class_of(block);
+  if (index == own_chunk) return free_own_chunk(chunk);
+  if (debug_ && state_of(record(chunk, block)) == State::given)  // else it was a bag
+    debug_->free[index].push_back(block);
+  else
+    shelve(shelves_[index], block);
+}
+
+bool Pool::make_room(Shelf& shelf) {
+  const std::uint32_t room = std::max<std::uint32_t>(2 * shelf.room, 64);
+  void* const larger = std::realloc(shelf.blocks, room * sizeof(void*));
+  if (!larger) return false;
+  shelf.blocks = static_cast<void**>(larger);
+  shelf.room = room;
+  return true;
+}
+
+// Into which that owner's blocks may go; null: there is no memory.
+Bag* Pool::stage(std::uint32_t owner) {
+  while (empty_.empty() && shelves_[bag_class].count == 0 && open_bag()) {}
+  Bag*& bag = away_[owner];
+  if (bag) return bag;  // one of those just emptied
+  void* memory = nullptr;
+  if (!empty_.empty()) {
+    memory = empty_.back();
+    empty_.pop_back();
+  } else {
+    memory = raw(bag_class);
+  }
+  return bag = memory ? new (memory) Bag : nullptr;
+}
+
+// False: there is none.
+bool Pool::open_bag() {
+  if (!opened_ && !(opened_ = door_->take())) return false;
+  Bag* const bag = std::exchange(opened_, opened_->next);
+  note_read(bag, sizeof *bag);
+  if (opened_)
+    for (std::size_t i = 0; i < sizeof *bag; i += line)
+      __builtin_prefetch(reinterpret_cast<char*>(opened_) + i);
+  for (unsigned i = 0; i < bag->count; ++i) {
+    __builtin_prefetch(bag->blocks[i], 1);
+    come_home(bag->blocks[i]);
+  }
+  PoolChunk* const chunk = PoolChunk::of(bag);
+  if (debug_ && state_of(record(chunk, bag)) == State::given)  // its giver had no memory for a bag
+    std::memset(static_cast<void*>(bag), poison, offsetof(Bag, blocks));
+  if (chunk->owner == number_)
+    come_home(bag);
+  else if (chunk->class_of(bag) == bag_class && !away_[chunk->owner])
+    away_[chunk->owner] = new (bag) Bag;
+  else if (chunk->class_of(bag) == bag_class && empty_.size() < few_empty_bags)
+    empty_.push_back(bag);
+  else
+    send_home(chunk, bag, false);
+  return true;
+}
+
+void Pool::flush() {
+  for (Bag*& bag : away_)  // bags alone can wait: sent at once they could go to and fro for ever
+    if (bag && bag->messages > 0) PoolChunk::of(bag->blocks[0])->door->push(std::exchange(bag, nullptr));
+}
+
+bool Pool::new_span(unsigned index) {
+  const unsigned count = span_pages[index];
+  const std::uint32_t run = (1U << count) - 1;
+  auto first_of = [&](std::uint32_t free) {
+    for (unsigned first = 0; first + count <= pages; ++first)
+      if ((free >> first & run) == run) return static_cast<int>(first);
+    return -1;
+  };
+  auto place =
+      std::find_if(chunks_.begin(), chunks_.end(), [&](const Kept& k) { return first_of(k.free) >= 0; });
+  if (place == chunks_.end()) {
+    PoolChunk* const chunk = new_chunk(chunk_bytes);
+    if (!chunk) return false;
+    std::memset(chunk->class_of_page, no_class, sizeof chunk->class_of_page);
+    const std::uint32_t all = ~std::uint32_t{0};
+    chunks_.push_back({chunk, debug_ ? all << record_pages : all});
+    place = chunks_.end() - 1;
+  }
+  const auto first = static_cast<unsigned>(first_of(place->free));
+  place->free &= ~(run << first);
+  for (unsigned page = first; page < first + count; ++page) {
+    place->chunk->class_of_page[page] = static_cast<std::uint8_t>(index);
+    place->chunk->first_page[page] = static_cast<std::uint8_t>(first);
+  }
+  Shelf& shelf = shelves_[index];
+  shelf.fresh = reinterpret_cast<char*>(place->chunk) + span_start(first);
+  shelf.fresh_end = shelf.fresh + span_blocks(first, index) * size_of_class(index);
+  return true;
+}
+
+PoolChunk* Pool::new_chunk(std::size_t bytes) {
+  void* const memory = memory_.get(memory_.context, bytes);
+  if (!memory) return nullptr;
+  auto* chunk = new (memory) PoolChunk;
+  chunk->door = door_;
+  chunk->owner = number_;
+  chunk->debugged = debug_ != nullptr;
+  chunk->bytes = bytes;
+  held_ += bytes;
+  return chunk;
+}
+
+void Pool::free_own_chunk(PoolChunk* chunk) {
+  const auto large =
+      std::find_if(large_.begin(), large_.end(), [&](const Large& l) { return l.chunk == chunk; });
+  if (large_free_ + chunk->bytes > large_kept) {
+    large_.erase(large);
+    return give_chunk_back(chunk);
+  }
+  large->free = true;
+  large_free_ += chunk->bytes;
+}
+
+void Pool::give_chunk_back(PoolChunk* chunk) {
+  held_ -= chunk->bytes;
+  memory_.give(memory_.context, chunk, chunk->bytes);
+}
+
+void Pool::trim() {
+  while (open_bag()) {}
+  std::erase_if(large_, [&](const Large& large) {
+    if (large.free) large_free_ -= large.chunk->bytes, give_chunk_back(large.chunk);
+    return large.free;
+  });
+  if (debug_) return;  // what is given back too often must be found there
+  for (unsigned index = 0; index < classes; ++index) {
+    Shelf& shelf = shelves_[index];
+    const std::size_t size = size_of_class(index);
+    for (; shelf.fresh < shelf.fresh_end; shelf.fresh += size, ++shelf.taken) shelve(shelf, shelf.fresh);
+    std::sort(shelf.blocks, shelf.blocks + shelf.count, std::greater<>());  // the first will be used first
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0, next = 0; i < shelf.count; i = next) {
+      PoolChunk* const chunk = PoolChunk::of(shelf.blocks[i]);
+      auto span_of = [&](void* block) { return chunk->first_page[chunk->offset(block) / page_bytes]; };
+      const unsigned first = span_of(shelf.blocks[i]);
+      for (next = i; next < shelf.count && PoolChunk::of(shelf.blocks[next]) == chunk &&
+                     span_of(shelf.blocks[next]) == first;)
+        ++next;
+      const bool whole = next - i == span_blocks(first, index);
+      if (!whole) {
+        kept = static_cast<std::uint32_t>(
+            std::copy(shelf.blocks + i, shelf.blocks + next, shelf.blocks + kept) - shelf.blocks);
+        continue;
+      }
+      shelf.taken -= next - i;
+      const std::uint32_t run = ((1U << span_pages[index]) - 1) << first;
+      std::find_if(chunks_.begin(), chunks_.end(), [&](const Kept& k) { return k.chunk == chunk; })->free |=
+          run;
+      std::memset(chunk->class_of_page + first, no_class, span_pages[index]);
+    }
+    shelf.count = kept;
+  }
+  std::erase_if(chunks_, [&](const Kept& kept) {
+    if (~kept.free == 0) give_chunk_back(kept.chunk);
+    return ~kept.free == 0;
+  });
+}
+
+PoolUse Pool::use() const {
+  PoolUse out{.chunks = held_};
+  for (unsigned index = 0; index < classes; ++index) {
+    const std::size_t size = size_of_class(index);
+    std::size_t here = shelves_[index].count;
+    if (debug_) here += debug_->free[index].size();
+    out.free += here * size;
+    out.out += (shelves_[index].taken - here) * size;
+  }
+  for (const Large& large : large_) (large.free ? out.free : out.out) += large.chunk->bytes;
+  return out;
+}
+
+void Pool::each_in_use(const std::function<void(const void* block, std::uint32_t tag)>& tell) const {
+  if (!debug_) return;
+  auto look = [&](const void* block, std::uint64_t record) {
+    if (state_of(record) == State::used) tell(block, tag_of(record));
+  };
+  for (const Large& large : large_) look(large.chunk + 1, large.chunk->own_record);
+  for (const Kept& kept : chunks_)
+    for (std::size_t at = record_pages * page_bytes; at < chunk_bytes; at += line) {
+      const char* block = reinterpret_cast<const char*>(kept.chunk) + at;
+      look(block, record(kept.chunk, block));
+    }
+}
+
+}  // namespace nigh::message

@@ -1,0 +1,394 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "message/pool.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "message/inbox.hpp"
+
+namespace nigh::message {
+namespace {
+
+TEST(Pool, ClassesFit) {
+  for (unsigned i = 0; i < Pool::classes; ++i) {
+    const std::size_t size = Pool::size_of_class(i);
+    EXPECT_EQ(size % 64, 0U);
+    EXPECT_EQ(Pool::class_of(size), i);
+    EXPECT_EQ(Pool::class_of(size + 1), i + 1);
+    EXPECT_LE(size, i == 0 ? 64 : Pool::size_of_class(i - 1) * 5 / 4 + 128);
+  }
+  EXPECT_EQ(Pool::class_of(0), 0U);
+  EXPECT_EQ(Pool::size_of_class(Pool::classes - 1), Pool::most_classed);
+}
+
+// Memory that can run out.
+struct Scarce {
+  std::size_t left;
+  PoolMemory memory() {
+    return {[](void* self, std::size_t bytes) -> void* {
+              std::size_t& left = static_cast<Scarce*>(self)->left;
+              if (left < bytes) return nullptr;
+              left -= bytes;
+              return PoolMemory::of_process().get(nullptr, bytes);
+            },
+            [](void* self, void* memory, std::size_t bytes) {
+              static_cast<Scarce*>(self)->left += bytes;
+              PoolMemory::of_process().give(nullptr, memory, bytes);
+            },
+            this};
+  }
+};
+
+// What a block holds while it is in use; says when two blocks overlap.
+struct Stamped {
+  char* block = nullptr;
+  std::size_t bytes = 0;
+  unsigned char stamp = 0;
+  void write() const { std::memset(block, stamp, bytes); }
+  [[nodiscard]] bool holds() const {
+    for (std::size_t i = 0; i < bytes; ++i)
+      if (static_cast<unsigned char>(block[i]) != stamp) return false;
+    return true;
+  }
+};
+
+std::size_t some_size(std::mt19937& random) {
+  const unsigned kind = random() % 100;
+  if (kind < 70) return random() % 600;
+  if (kind < 97) return random() % 40'000;
+  return random() % 1'500'000;
+}
+
+void use_at_random(Pool& pool, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Stamped> in_use;
+  for (int i = 0; i < 20'000; ++i) {
+    if (in_use.size() < 50 || random() % 2 == 0) {
+      Stamped one{nullptr, some_size(random), static_cast<unsigned char>(random())};
+      one.block = static_cast<char*>(pool.get(one.bytes));
+      ASSERT_NE(one.block, nullptr);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(one.block) % 64, 0U);
+      one.write();
+      in_use.push_back(one);
+    } else {
+      std::swap(in_use[random() % in_use.size()], in_use.back());
+      ASSERT_TRUE(in_use.back().holds());
+      pool.give(in_use.back().block);
+      in_use.pop_back();
+    }
+    if (in_use.size() > 200) {
+      for (const Stamped& one : in_use) pool.give(one.block);
+      in_use.clear();
+    }
+    if (i % 5000 == 0) pool.trim();
+  }
+  for (const Stamped& one : in_use) {
+    ASSERT_TRUE(one.holds());
+    pool.give(one.block);
+  }
+}
+
+TEST(Pool, HandsOutWhatIsFree) {
+  Scarce memory{std::size_t{1} << 30};
+  {
+    PoolDoor door;
+    Pool pool(&door, 0, 1, memory.memory());
+    for (unsigned seed = 1; seed <= 3; ++seed) use_at_random(pool, seed);
+    EXPECT_EQ(pool.use().out, 0U);
+    EXPECT_GT(pool.use().chunks, 0U);
+    pool.trim();
+    EXPECT_EQ(pool.use().chunks, 0U) << "all of it was free";
+    void* const kept = pool.get(100);
+    void* const large = pool.get(3 << 20);
+    EXPECT_EQ(pool.use().out, 128 + (std::size_t{4} << 20));
+    pool.trim();
+    std::memset(kept, 1, 100);
+    std::memset(large, 1, 3 << 20);
+  }
+  EXPECT_EQ(memory.left, std::size_t{1} << 30) << "blocks in use go with their pool, too";
+}
+
+// Two pools of one thread, so that who has what is known.
+struct Two {
+  explicit Two(const PoolDebug* debug = nullptr, PoolMemory a_memory = PoolMemory::of_process(),
+               PoolMemory b_memory = PoolMemory::of_process())
+      : a(&doors[0], 0, 2, a_memory, debug), b(&doors[1], 1, 2, b_memory, debug) {}
+  PoolDoor doors[2];
+  Pool a, b;
+};
+
+TEST(Pool, BlocksComeHome) {
+  Two two;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(two.a.get(64 + 16 * static_cast<std::size_t>(i)));
+  const std::size_t held = two.a.use().chunks, out = two.a.use().out;
+  for (void* block : blocks) two.b.give(block);
+  two.b.flush();
+  EXPECT_EQ(two.a.use().out, out) << "seen when it looks";
+  for (int i = 0; i < 1000; ++i) EXPECT_NE(two.a.get(64 + 16 * static_cast<std::size_t>(i)), nullptr);
+  EXPECT_EQ(two.a.use().chunks, held) << "the same blocks again";
+  EXPECT_LE(two.b.use().chunks, Pool::chunk_bytes) << "bags";
+}
+
+TEST(Pool, OneWayTrafficNeedsNoMoreMemory) {
+  Two two;
+  std::vector<void*> under_way;
+  for (int i = 0; i < 300'000; ++i) {
+    under_way.push_back(two.a.get(static_cast<std::size_t>(i) % 4000));
+    if (under_way.size() < 100) continue;
+    for (void* block : under_way) two.b.give(block);
+    under_way.clear();
+    if (i % 7 == 0) two.b.flush();
+    if (i % 11 == 0) two.a.flush();
+  }
+  EXPECT_LE(two.a.use().chunks, 4 * Pool::chunk_bytes);
+  EXPECT_LE(two.b.use().chunks, Pool::chunk_bytes) << "emptied bags come back, or are used again";
+}
+
+TEST(Pool, EmptyBagsDoNotGoToAndFro) {
+  Two two;
+  for (int i = 0; i < 3000; ++i) {
+    two.b.give(two.a.get(64));
+    two.b.flush();
+  }
+  for (int i = 0; i < 100; ++i) {
+    two.a.trim(), two.a.flush();
+    two.b.trim(), two.b.flush();
+  }
+  two.a.flush(), two.b.flush();
+  EXPECT_EQ(two.doors[0].take(), nullptr);
+  EXPECT_EQ(two.doors[1].take(), nullptr);
+}
+
+TEST(Pool, WithoutMemory) {
+  Scarce memory{Pool::chunk_bytes}, none{0};
+  Two two(nullptr, memory.memory(), none.memory());
+  std::vector<void*> blocks;
+  while (void* block = two.a.get(5000)) blocks.push_back(block);
+  EXPECT_GT(blocks.size(), 300U);
+  EXPECT_EQ(two.a.get(1 << 20), nullptr);
+  EXPECT_EQ(two.a.get(~std::size_t{0}), nullptr);
+  EXPECT_EQ(two.b.get(64), nullptr);
+  for (void* block : blocks) two.b.give(block);  // without a bag
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_NE(two.a.get(5000), nullptr);
+  EXPECT_EQ(two.a.get(5000), nullptr);
+}
+
+TEST(Pool, LargeBlocksAreUsedAgain) {
+  Two two;
+  void* const first = two.a.get(3 << 20);
+  two.b.give(first);  // at once, though it's only one
+  EXPECT_EQ(two.a.get(3 << 20), first);
+  two.a.give(first);
+  EXPECT_EQ(two.a.get(2 << 20), first) << "up to twice as large";
+  for (int i = 0; i < 40; ++i) two.a.give(two.a.get(std::size_t{40} << 20));
+  std::vector<void*> many;
+  for (int i = 0; i < 40; ++i) many.push_back(two.a.get(std::size_t{4} << 20));
+  for (void* block : many) two.a.give(block);
+  EXPECT_LE(two.a.use().free, std::size_t{70} << 20) << "not for ever";
+}
+
+struct Faults {
+  std::vector<PoolFault> all;
+  PoolDebug debug{[this](const PoolFault& fault) { all.push_back(fault); }, 4};
+};
+
+TEST(PoolDebug, FindsBlocksGivenTwice) {
+  Faults faults;
+  Two two(&faults.debug);
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{5000}, std::size_t{3} << 20}) {
+    faults.all.clear();
+    void* const block = two.a.get(bytes, 77);
+    two.b.give(block);
+    EXPECT_TRUE(faults.all.empty());
+    two.a.give(block);
+    ASSERT_EQ(faults.all.size(), 1U);
+    EXPECT_EQ(faults.all[0].kind, PoolFault::Kind::given_twice);
+    EXPECT_EQ(faults.all[0].tag, 77U);
+    EXPECT_EQ(faults.all[0].given_by, 1U);
+    EXPECT_EQ(faults.all[0].block, block);
+  }
+}
+
+TEST(PoolDebug, FindsWhatIsNoBlock) {
+  Faults faults;
+  Two two(&faults.debug);
+  char* const block = static_cast<char*>(two.a.get(1000));
+  two.a.give(block + 64);
+  two.a.give(block + 1088);  // the next one, which nobody got
+  two.a.give(block + 8);
+  ASSERT_EQ(faults.all.size(), 3U);
+  for (const PoolFault& fault : faults.all) EXPECT_EQ(fault.kind, PoolFault::Kind::not_a_block);
+}
+
+TEST(PoolDebug, FindsWritesAfter) {
+  Faults faults;
+  Two two(&faults.debug);
+  char* const block = static_cast<char*>(two.a.get(300, 5));
+  two.b.give(block);
+  two.b.flush();
+  block[299] = 1;
+  for (int i = 0; i < 20; ++i) two.a.give(two.a.get(300));
+  ASSERT_EQ(faults.all.size(), 1U);
+  EXPECT_EQ(faults.all[0].kind, PoolFault::Kind::written_after);
+  EXPECT_EQ(faults.all[0].tag, 5U);
+  EXPECT_EQ(faults.all[0].given_by, 1U);
+}
+
+TEST(PoolDebug, TellsWhatIsInUse) {
+  Faults faults;
+  Two two(&faults.debug);
+  std::map<const void*, std::uint32_t> kept;
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    void* const block = two.a.get(i % 7 == 0 && i < 50 ? 1 << 20 : 40 * i, i);
+    if (i % 3 == 0)
+      kept[block] = i;
+    else
+      two.b.give(block);
+  }
+  std::map<const void*, std::uint32_t> told;
+  two.a.each_in_use([&](const void* block, std::uint32_t tag) { told[block] = tag; });
+  EXPECT_EQ(told, kept);
+  EXPECT_TRUE(faults.all.empty());
+}
+
+TEST(PoolDebug, FindsNothingInRightUse) {
+  Faults faults;
+  PoolDoor door;
+  Pool pool(&door, 0, 1, PoolMemory::of_process(), &faults.debug);
+  use_at_random(pool, 9);
+  EXPECT_TRUE(faults.all.empty());
+  Scarce memory{2 * Pool::chunk_bytes}, none{0};
+  Two two(&faults.debug, memory.memory(), none.memory());
+  std::vector<void*> blocks;
+  for (int round = 0; round < 3; ++round) {
+    while (void* block = two.a.get(700)) blocks.push_back(block);
+    for (void* block : blocks) two.b.give(block);
+    EXPECT_GT(blocks.size(), 1000U);
+    blocks.clear();
+  }
+  EXPECT_TRUE(faults.all.empty()) << "blocks that were their own bags";
+}
+
+// Each thread sends stamped blocks to all others through their inboxes and gives back what it receives.
+TEST(PoolThreads, GiveEachOtherBlocks) {
+  constexpr std::uint32_t threads = 4, each = 30'000;
+  struct Message {
+    Link link;
+    std::uint32_t bytes = 0;
+    unsigned char stamp = 0;
+  };
+  PoolDoor doors[threads];
+  std::vector<std::unique_ptr<Pool>> pools;
+  const std::size_t inbox_bytes = InboxMemory<>::bytes(threads, 4);
+  std::vector<void*> memory;
+  std::vector<InboxMemory<>> parts;
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    pools.push_back(std::make_unique<Pool>(&doors[t], t, threads, PoolMemory::of_process()));
+    memory.push_back(::operator new(inbox_bytes, std::align_val_t{64}));
+    parts.push_back(InboxMemory<>::make(memory.back(), threads, 4));
+  }
+  std::atomic<std::uint32_t> wrong = 0, taken = 0;
+  auto work = [&](std::uint32_t me) {
+    std::mt19937 random(me);
+    Inbox<> inbox(parts[me]);
+    std::vector<Lane<>> lanes;
+    for (std::uint32_t to = 0; to < threads; ++to) lanes.emplace_back(parts[to], me);
+    auto take = [&] {
+      taken += static_cast<std::uint32_t>(inbox.take([&](Link* link) {
+        auto* const message = reinterpret_cast<Message*>(link);
+        const auto* payload = reinterpret_cast<unsigned char*>(message + 1);
+        for (std::uint32_t i = 0; i < message->bytes; ++i) wrong += payload[i] != message->stamp;
+        pools[me]->give(message);
+      }));
+    };
+    for (std::uint32_t i = 0; i < each; ++i) {
+      const std::uint32_t bytes = random() % (i % 1000 == 0 ? 700'000 : 700);
+      auto* const message = new (pools[me]->get(sizeof(Message) + bytes)) Message;
+      message->bytes = bytes;
+      message->stamp = static_cast<unsigned char>(random());
+      std::memset(static_cast<void*>(message + 1), message->stamp, bytes);
+      lanes[random() % threads].push(&message->link);
+      if (i % 100 == 0) take();
+    }
+    for (Lane<>& lane : lanes) lane.flush();
+    while (taken.load() < threads * each) {
+      take();
+      std::this_thread::yield();
+    }
+    pools[me]->flush();
+  };
+  std::vector<std::thread> running;
+  for (std::uint32_t t = 0; t < threads; ++t) running.emplace_back(work, t);
+  for (std::thread& thread : running) thread.join();
+  EXPECT_EQ(wrong, 0U);
+  for (int round = 0; round < 3; ++round)
+    for (auto& pool : pools) pool->trim();
+  for (auto& pool : pools) EXPECT_LE(pool->use().out, (threads - 1) * 40 * sizeof(Bag)) << "bags at most";
+  for (void* m : memory) ::operator delete(m, std::align_val_t{64});
+}
+
+// Processes over one mapping; one is killed while it gives blocks back, again and again.
+TEST(PoolProcesses, AKilledOneDelaysNobody) {
+  struct Shared {
+    PoolDoor doors[2];
+    std::atomic<std::size_t> used;
+    std::atomic<void*> hand;
+  };
+  constexpr std::size_t arena = 64 * Pool::chunk_bytes;
+  void* const all = mmap(nullptr, arena + Pool::chunk_bytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(all, MAP_FAILED);
+  auto* const shared = new (all) Shared;
+  shared->used = ~(reinterpret_cast<std::uintptr_t>(all)) % Pool::chunk_bytes + 1;
+  const PoolMemory memory{[](void* at, std::size_t bytes) -> void* {
+                            const std::size_t from = static_cast<Shared*>(at)->used.fetch_add(bytes);
+                            return from + bytes > arena ? nullptr : static_cast<char*>(at) + from;
+                          },
+                          [](void*, void*, std::size_t) {}, all};
+  auto pool = std::make_unique<Pool>(&shared->doors[0], 0, 2, memory);
+  Pool& mine = *pool;
+  std::size_t got = 0;
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Pool theirs(&shared->doors[1], 1, 2, memory);
+      for (;;)
+        if (void* block = shared->hand.exchange(nullptr)) {
+          theirs.give(block);
+          theirs.flush();
+        } else {
+          sched_yield();
+        }
+    }
+    const std::size_t enough = got + 2000 + 977 * static_cast<std::size_t>(round);
+    for (; got < enough; ++got) {
+      void* const block = mine.get(500);
+      ASSERT_NE(block, nullptr);
+      std::memset(block, round, 500);
+      while (shared->hand.load()) sched_yield();
+      shared->hand = block;
+    }
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    shared->hand = nullptr;
+  }
+  EXPECT_LE(mine.use().chunks, 4 * Pool::chunk_bytes) << "a few blocks are lost with each, not more";
+  pool.reset();
+  munmap(all, arena + Pool::chunk_bytes);
+}
+
+}  // namespace
+}  // namespace nigh::message
