@@ -8,6 +8,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nigh)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/nigh.pc.in ${CMAKE_BINARY_DIR}/nigh.pc @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/nigh-omp.pc.in ${CMAKE_BINARY_DIR}/nigh-omp.pc @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/nigh-chare.pc.in ${CMAKE_BINARY_DIR}/nigh-chare.pc @ONLY)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/nigh-config.cmake.in ${CMAKE_BINARY_DIR}/nigh-config.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/nigh-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -15,7 +16,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/nigh-config-version.cmake C
 install(EXPORT nigh-targets NAMESPACE nigh:: DESTINATION ${package_dir})
 install(FILES ${CMAKE_BINARY_DIR}/nigh-config.cmake ${CMAKE_BINARY_DIR}/nigh-config-version.cmake
         DESTINATION ${package_dir})
-install(FILES ${CMAKE_BINARY_DIR}/nigh.pc ${CMAKE_BINARY_DIR}/nigh-omp.pc
+install(FILES ${CMAKE_BINARY_DIR}/nigh.pc ${CMAKE_BINARY_DIR}/nigh-omp.pc ${CMAKE_BINARY_DIR}/nigh-chare.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/nigh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")

@@ -304,6 +304,7 @@ bool Pool::new_span(unsigned index) {
 PoolChunk* Pool::new_chunk(std::size_t bytes) {
   void* const memory = memory_.get(memory_.context, bytes);
   if (!memory) return nullptr;
+  if (debug_ && bytes == chunk_bytes) std::memset(memory, 0, record_pages * page_bytes);
   auto* chunk = new (memory) PoolChunk;
   chunk->door = door_;
   chunk->owner = number_;

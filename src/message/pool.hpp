@@ -58,7 +58,7 @@ struct alignas(128) PoolDoor {
 
 struct PoolChunk;
 
-// Where chunks come from: memory that all pools have mapped at the same address, zeroed, aligned to
+// Where chunks come from: memory that all pools have mapped at the same address, aligned to
 // `Pool::chunk_bytes`. `get` may return null.
 struct PoolMemory {
   void* (*get)(void* context, std::size_t bytes) = nullptr;

@@ -57,4 +57,27 @@ printf 'cmake_minimum_required(VERSION 3.20)\nproject(use C)\nfind_package(nigh 
 cmake -S "$tmp" -B "$tmp/b" -DCMAKE_PREFIX_PATH="$prefix" >"$tmp/log" 2>&1 && cmake --build "$tmp/b" >>"$tmp/log" 2>&1 ||
   { cat "$tmp/log"; fail "find_package(nigh)"; }
 "$tmp/b/use" >/dev/null || fail "a program linked by CMake"
+
+# A message-driven program, by pkg-config; its errors are caught and told.
+cat >"$tmp/token.cpp" <<'CPP'
+#include <nigh/chare.hpp>
+#include <stdexcept>
+struct Ring : nigh::chare::Element<Ring> {
+  void token(int hops) {
+    if (hops < 0) throw std::runtime_error("hops below 0");
+    if (hops == 0) return nigh::chare::exit();
+    array()[(index().x + 1) % 8].send<&Ring::token>(hops - 1);
+  }
+};
+int main(int argc, char** argv) {
+  return nigh::chare::run(argc, argv, [&] { nigh::chare::Array<Ring>::create({8})[0].send<&Ring::token>(argc > 1 ? -1 : 100); });
+}
+CPP
+# shellcheck disable=SC2046
+g++ -std=c++20 -Wall -Wextra -Werror "$tmp/token.cpp" -o "$tmp/token" $(pkg-config --cflags --libs nigh-chare)
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir nigh-chare)
+export LD_LIBRARY_PATH
+"$tmp/token" --pes 2 || fail "a message-driven program"
+"$tmp/token" --pes 2 wrong 2>"$tmp/log" && fail "a message-driven program that is wrong"
+grep -q "Ring::token of element \[0\]: hops below 0" "$tmp/log" || { cat "$tmp/log"; fail "its error"; }
 echo "install: works from a moved prefix"

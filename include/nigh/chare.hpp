@@ -1,0 +1,248 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// nigh::chare: message-driven programs. A chare is an object that lives on some PE (processing element: a
+// thread that runs one entry method at a time); arrays of them are called through proxies, from anywhere, and
+// nobody waits for a call to be done. (Charm++: Kale and Krishnan, OOPSLA 1993.)
+//
+//     struct Cell : nigh::chare::Element<Cell> {
+//       explicit Cell(int size);
+//       void ghost(int side, std::span<const double> values);
+//     };
+//     int main(int argc, char** argv) {
+//       return nigh::chare::run(argc, argv, [] {
+//         auto cells = nigh::chare::Array<Cell>::create({8, 8}, 100);
+//         cells(3, 4).send<&Cell::ghost>(0, values);
+//       });
+//     }
+//
+// `./app --pes 4`. Each message is delivered once. Two messages from one PE to one element are delivered in
+// the order in which they were sent, unless they have priorities, or the element was moved meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "nigh/chare/arguments.hpp"
+#include "nigh/chare/buffer.hpp"
+#include "nigh/chare/core.hpp"
+
+namespace nigh::chare {
+
+// This PE's number, and how many there are.
+[[nodiscard]] inline int pe() { return core::pe(); }
+[[nodiscard]] inline int pes() { return core::pes(); }
+
+// The job ends, and run() returns `status` (on all PEs, when what they are at is done). Messages that were
+// not delivered by then are not.
+inline void exit(int status = 0) { core::exit(status); }
+
+// `then` is called once no message is under way and none is being worked on. (Four counters: Mattern 1987.)
+inline void on_quiescence(const Callback& then) { core::on_quiescence(then); }
+
+// `then` is called on this PE's initiative after at least that time.
+inline void after(double seconds, const Callback& then) { core::after(seconds, then); }
+
+[[nodiscard]] inline Callback exit_callback() { return {Callback::Kind::exit, 0, 0, {}}; }
+
+// How contributions are put together, item by item, in no particular order. Write your own as such a struct.
+struct Sum {
+  template <class T>
+  void operator()(T& into, const T& from) const {
+    into = static_cast<T>(into + from);
+  }
+};
+struct Product {
+  template <class T>
+  void operator()(T& into, const T& from) const {
+    into = static_cast<T>(into * from);
+  }
+};
+struct Min {
+  template <class T>
+  void operator()(T& into, const T& from) const {
+    into = std::min(into, from);
+  }
+};
+struct Max {
+  template <class T>
+  void operator()(T& into, const T& from) const {
+    into = std::max(into, from);
+  }
+};
+inline constexpr Sum sum;
+inline constexpr Product product;
+inline constexpr Min min;
+inline constexpr Max max;
+
+namespace core {
+
+template <class T, class Operation>
+struct FoldOf {
+  static_assert(std::is_trivially_copyable_v<T>, "what is reduced is copied as bytes");
+  static void fold(void* into, const void* from, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      Operation{}(static_cast<T*>(into)[i], static_cast<const T*>(from)[i]);
+  }
+  struct Listed : Fold {
+    Listed()
+        : Fold{name_of_types<T, Operation>().data(), name_of_types<T, Operation>().size(), FoldOf::fold,
+               sizeof(T)} {
+      enlist(this);
+    }
+  };
+  static inline Listed entry;
+};
+
+}  // namespace core
+
+// One element of an array of T. A plain value: pass it, keep it.
+template <class T>
+class Proxy {
+ public:
+  Proxy() = default;
+  Proxy(std::uint16_t array, const Index& index, std::int32_t priority = 0)
+      : index_(index), priority_(priority), array_(array) {}
+
+  // Calls that entry method with these arguments, some time. May be called in entry methods and in main.
+  template <auto Method, class... A>
+  void send(A&&... arguments) const {
+    using Entry = core::EntryOf<Method>;
+    static_assert(std::is_base_of_v<typename Entry::Class, T>, "a method of another class");
+    core::Header* const message = Entry::All::message(Entry::entry, std::forward<A>(arguments)...);
+    message->priority = priority_;
+    core::post(message, array_, index_);
+  }
+
+  // The same element; calls through it come before others on its PE if `priority` is below 0, and after them
+  // if above: the smaller first.
+  [[nodiscard]] Proxy with_priority(std::int32_t priority) const { return {array_, index_, priority}; }
+
+  // For reductions and the like: calls that method, with the result if it has a parameter.
+  template <auto Method>
+  [[nodiscard]] Callback callback() const {
+    return {Callback::Kind::element, array_, core::EntryOf<Method>::entry.number, index_};
+  }
+
+  [[nodiscard]] const Index& index() const { return index_; }
+
+ private:
+  Index index_;
+  std::int32_t priority_ = 0;
+  std::uint16_t array_ = 0;
+};
+
+// An array of chares T, spread over the PEs in blocks (sparse ones: by a hash). A plain value.
+template <class T>
+class Array {
+ public:
+  Array() = default;
+  explicit Array(std::uint16_t number) : number_(number) {}
+
+  // Every PE makes its elements by T(arguments...), some time; messages wait until then.
+  template <class... A>
+  static Array create(const Shape& shape, A&&... arguments) {
+    return Array(core::create(shape, constructor(std::forward<A>(arguments)...)));
+  }
+
+  // A sparse array has no extents: elements are inserted one by one, at indices from -2^20 to 2^20 - 1 in
+  // each dimension.
+  static Array create_sparse() { return Array(core::create({0, 0, 0, true}, nullptr)); }
+  // Sparse arrays: an element more. The PE that its index belongs to makes it; messages to it wait until
+  // then.
+  template <class... A>
+  void insert(const Index& index, A&&... arguments) const {
+    core::insert(constructor(std::forward<A>(arguments)...), number_, index);
+  }
+  // Call it once, when the last was inserted (as far as the program has run so far): elements can contribute
+  // from then on, and `then` is called.
+  void done_inserting(const Callback& then = {}) const { core::done_inserting(number_, then); }
+
+  [[nodiscard]] Proxy<T> operator[](const Index& index) const { return {number_, index}; }
+  [[nodiscard]] Proxy<T> operator[](std::int64_t x) const { return {number_, Index{x}}; }
+  [[nodiscard]] Proxy<T> operator()(std::int64_t x, std::int64_t y = 0, std::int64_t z = 0) const {
+    return {number_, Index{x, y, z}};
+  }
+
+  // Calls that method of all elements. Arguments are copied for each PE.
+  template <auto Method, class... A>
+  void send(A&&... arguments) const {
+    using Entry = core::EntryOf<Method, true>;
+    static_assert(std::is_base_of_v<typename Entry::Class, T>, "a method of another class");
+    core::post_to_all(Entry::All::message(Entry::entry, std::forward<A>(arguments)...), number_);
+  }
+  template <auto Method>
+  [[nodiscard]] Callback callback() const {
+    return {Callback::Kind::all, number_, core::EntryOf<Method, true>::entry.number, {}};
+  }
+
+  [[nodiscard]] Shape shape() const { return core::shape_of(number_); }
+  [[nodiscard]] std::uint16_t number() const { return number_; }
+
+ private:
+  template <class... A>
+  static core::Header* constructor(A&&... arguments) {
+    static_assert(std::is_constructible_v<T, const std::decay_t<A>&...>, "T has no such constructor");
+    using Constructor = core::ConstructorOf<T, std::decay_t<A>...>;
+    return Constructor::All::message(Constructor::entry, std::forward<A>(arguments)...);
+  }
+  std::uint16_t number_ = 0;
+};
+
+// What chares derive from: struct Cell : Element<Cell>.
+template <class T>
+class Element : public core::ElementBase {
+ public:
+  [[nodiscard]] Array<T> array() const { return Array<T>(array_number()); }
+  [[nodiscard]] Proxy<T> proxy() const { return {array_number(), index()}; }
+
+ protected:
+  // Every element of the array contributes, the same number of items; when all have, `then` is called with
+  // the result. An element's first contribution meets the others' first ones, and so on.
+  template <class V, class Operation>
+  void contribute(const V& value, Operation, const Callback& then) {
+    core::contribute(*this, &value, sizeof(V), core::FoldOf<V, Operation>::entry, then);
+  }
+  template <class V, class Operation>
+  void contribute(std::span<const V> values, Operation, const Callback& then) {
+    core::contribute(*this, values.data(), values.size_bytes(), core::FoldOf<V, Operation>::entry, then);
+  }
+  // Without a value: a barrier that nobody waits in.
+  void contribute(const Callback& then) {
+    core::contribute(*this, nullptr, 0, core::FoldOf<char, Sum>::entry, then);
+  }
+};
+
+enum class Mode { automatic, threads };
+
+struct Options {
+  int pes = 0;  // 0: one for each CPU that the process may use
+  Mode mode = Mode::automatic;
+  bool debug = false;  // the memory of messages is watched: see docs/chare.md
+};
+
+// Runs main() on PE 0, then messages until exit() is called. Returns its status; 1 where an entry method
+// threw or there was no memory, told on standard error.
+template <std::invocable Main>
+int run(const Options& options, Main&& main) {
+  const core::Settings settings{options.pes, static_cast<int>(options.mode), options.debug};
+  return core::run(
+      settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
+      const_cast<void*>(static_cast<const void*>(std::addressof(main))));
+}
+
+// With --pes N, --mode threads and --chare-debug from the command line, which are taken out of it. 2: it is
+// wrong.
+template <std::invocable Main>
+int run(int& argc, char** argv, Main&& main) {
+  core::Settings settings;
+  if (!core::parse(argc, argv, settings)) return 2;
+  return core::run(
+      settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
+      const_cast<void*>(static_cast<const void*>(std::addressof(main))));
+}
+
+}  // namespace nigh::chare

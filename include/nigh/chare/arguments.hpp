@@ -1,0 +1,285 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How a call becomes a message and a message a call again. Arguments are kept as values of the parameters'
+// types, moved in and moved out; a std::span<const T> is copied behind them once, and read where it lies.
+#pragma once
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "nigh/chare/core.hpp"
+
+namespace nigh::chare::core {
+
+// A std::span<const T> as it is kept: where, from the start of the message.
+template <class T>
+struct InMessage {
+  std::uint64_t offset, count;
+};
+
+template <class P>
+struct Parameter {
+  static_assert(!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>,
+                "an entry method can't take a reference to what it would change: its caller does not wait");
+  using Kept = std::remove_cvref_t<P>;
+  static_assert(alignof(Kept) <= 16, "aligned to more than 16 bytes: pass it in a std::span");
+  template <class A>
+  static std::size_t behind(const A&) {
+    return 0;
+  }
+  template <class A>
+  static Kept keep(A&& argument, Header*, std::size_t&) {
+    return Kept(std::forward<A>(argument));
+  }
+  static P&& give(Kept& kept, Header*) { return static_cast<P&&>(kept); }
+  static decltype(auto) show(const Kept& kept, const Header*) {
+    if constexpr (std::is_rvalue_reference_v<P>)
+      return Kept(kept);
+    else
+      return static_cast<const Kept&>(kept);
+  }
+  static constexpr bool plain = std::is_trivially_copyable_v<Kept>;
+};
+
+template <class T>
+struct Parameter<std::span<const T>> {
+  static_assert(std::is_trivially_copyable_v<T>, "a span in a message is copied as bytes");
+  static_assert(alignof(T) <= 16, "aligned to more than 16 bytes");
+  using Kept = InMessage<T>;
+  static std::size_t behind(std::span<const T> argument) {
+    return (argument.size_bytes() + 15) & ~std::size_t{15};
+  }
+  static Kept keep(std::span<const T> argument, Header* message, std::size_t& at) {
+    const std::size_t offset = at;
+    if (!argument.empty())
+      std::memcpy(reinterpret_cast<char*>(message) + offset, argument.data(), argument.size_bytes());
+    at += behind(argument);
+    return {offset, argument.size()};
+  }
+  static std::span<const T> show(const Kept& kept, const Header* message) {
+    return {reinterpret_cast<const T*>(reinterpret_cast<const char*>(message) + kept.offset), kept.count};
+  }
+  static std::span<const T> give(Kept& kept, Header* message) { return show(kept, message); }
+  static constexpr bool plain = true;
+};
+
+// The arguments of a call with parameters P...
+template <class... P>
+struct Arguments {
+  using Kept = std::tuple<typename Parameter<P>::Kept...>;
+  static constexpr bool plain = (Parameter<P>::plain && ...);
+  static constexpr std::size_t head = (sizeof(Header) + sizeof(Kept) + 15) & ~std::size_t{15};
+
+  static Kept& of(Header* message) { return *std::launder(reinterpret_cast<Kept*>(message + 1)); }
+  static const Kept& of(const Header* message) {
+    return *std::launder(reinterpret_cast<const Kept*>(message + 1));
+  }
+
+  template <class... A>
+  static Header* message(const Entry& entry, A&&... arguments) {
+    static_assert(sizeof...(A) == sizeof...(P), "as many arguments as the entry method has parameters");
+    static_assert((std::is_constructible_v<std::remove_cvref_t<P>, A&&> && ...),
+                  "an argument does not fit its parameter");
+    Header* const out = get(head + (std::size_t{0} + ... + Parameter<P>::behind(arguments)), entry);
+    if (!out) throw std::bad_alloc();
+    [[maybe_unused]] std::size_t at = head;
+    new (static_cast<void*>(out + 1)) Kept{Parameter<P>::keep(std::forward<A>(arguments), out, at)...};
+    return out;
+  }
+  template <class Call>
+  static void give(Header* message, Call&& call) {
+    give_each(message, call, std::index_sequence_for<P...>());
+  }
+  template <class Call>
+  static decltype(auto) show(const Header* message, Call&& call) {
+    return show_each(message, call, std::index_sequence_for<P...>());
+  }
+  static void copy(const Header* from, Header* into) {
+    std::memcpy(static_cast<void*>(into + 1), from + 1, from->bytes - sizeof(Header));  // the spans
+    new (static_cast<void*>(into + 1)) Kept(of(from));
+  }
+  static void destroy(Header* message) { std::destroy_at(&of(message)); }
+
+ private:
+  template <class Call, std::size_t... I>
+  static void give_each(Header* message, Call& call, std::index_sequence<I...>) {
+    [[maybe_unused]] Kept& kept = of(message);
+    call(Parameter<P>::give(std::get<I>(kept), message)...);
+  }
+  template <class Call, std::size_t... I>
+  static decltype(auto) show_each(const Header* message, Call& call, std::index_sequence<I...>) {
+    [[maybe_unused]] const Kept& kept = of(message);
+    return call(Parameter<P>::show(std::get<I>(kept), message)...);
+  }
+};
+
+// Whatever the body does, no exception leaves it.
+template <class Body>
+void guarded(Body&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) { failed(e.what()); } catch (...) {
+    failed("an exception that is not a std::exception");
+  }
+}
+
+// "... [with auto M = &Cell::receive; bool Shared = false]" and "... [M = &Cell::receive, Shared = false]".
+template <auto M, bool Shared>
+constexpr std::string_view name_of_value() {
+  return __PRETTY_FUNCTION__;
+}
+template <class... T>
+constexpr std::string_view name_of_types() {
+  return __PRETTY_FUNCTION__;
+}
+
+template <class M>
+struct MethodOf;
+template <class C, class... P>
+struct MethodOf<void (C::*)(P...)> {
+  using Class = C;
+  using All = Arguments<P...>;
+  template <class Data>
+  static constexpr bool takes_result = false;
+  using Only = void;
+};
+template <class C, class... P>
+struct MethodOf<void (C::*)(P...) noexcept> : MethodOf<void (C::*)(P...)> {};
+template <class C, class... P>
+struct MethodOf<void (C::*)(P...) const> : MethodOf<void (C::*)(P...)> {};
+template <class C, class... P>
+struct MethodOf<void (C::*)(P...) const noexcept> : MethodOf<void (C::*)(P...)> {};
+
+// The result of a reduction as arguments: of a method that takes none, one value, or a span.
+template <class... P>
+struct ResultArguments {
+  static bool from(const void*, std::size_t, Header*, std::size_t*) { return false; }
+};
+template <>
+struct ResultArguments<> {
+  static bool from(const void*, std::size_t, Header* into, std::size_t* bytes) {
+    if (into)
+      new (static_cast<void*>(into + 1)) std::tuple<>();
+    else
+      *bytes = Arguments<>::head;
+    return true;
+  }
+};
+template <class P>
+struct ResultArguments<P> {
+  using Kept = typename Parameter<P>::Kept;
+  static bool from(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes) {
+    if constexpr (!Parameter<P>::plain) {
+      return false;
+    } else {
+      if (data_bytes != sizeof(Kept)) return false;
+      *bytes = Arguments<P>::head;
+      if (into) std::memcpy(static_cast<void*>(into + 1), data, data_bytes);
+      return true;
+    }
+  }
+};
+template <class T>
+struct ResultArguments<std::span<const T>> {
+  static bool from(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes) {
+    if (data_bytes % sizeof(T) != 0) return false;
+    constexpr std::size_t head = Arguments<std::span<const T>>::head;
+    *bytes = head + ((data_bytes + 15) & ~std::size_t{15});
+    if (!into) return true;
+    if (data_bytes > 0) std::memcpy(reinterpret_cast<char*>(into) + head, data, data_bytes);
+    new (static_cast<void*>(into + 1)) InMessage<T>{head, data_bytes / sizeof(T)};
+    return true;
+  }
+};
+template <class A>
+struct ResultOf;
+template <class... P>
+struct ResultOf<Arguments<P...>> : ResultArguments<P...> {};
+
+// Shared: its messages may be for several elements, so its arguments must be copied.
+template <auto Method, bool Shared = false>
+struct EntryOf {
+  using Traits = MethodOf<decltype(Method)>;
+  using Class = typename Traits::Class;
+  using All = typename Traits::All;
+
+  static void run(ElementBase* element, Header* message) {
+    guarded([&] {
+      All::give(message, [&](auto&&... arguments) {
+        (static_cast<Class*>(element)->*Method)(std::forward<decltype(arguments)>(arguments)...);
+      });
+    });
+    All::destroy(message);
+  }
+  static void run_shared(ElementBase* element, const Header* message) {
+    guarded([&] {
+      All::show(message, [&](auto&&... arguments) {
+        (static_cast<Class*>(element)->*Method)(std::forward<decltype(arguments)>(arguments)...);
+      });
+    });
+  }
+  static constexpr auto shared() -> decltype(Entry::run_shared) {
+    if constexpr (Shared)
+      return run_shared;
+    else
+      return nullptr;
+  }
+  static constexpr auto copies() -> decltype(Entry::copy) {
+    if constexpr (Shared && !All::plain)
+      return All::copy;
+    else
+      return nullptr;
+  }
+  struct Listed : Entry {
+    Listed()
+        : Entry{name_of_value<Method, Shared>().data(),
+                name_of_value<Method, Shared>().size(),
+                EntryOf::run,
+                shared(),
+                nullptr,
+                copies(),
+                All::plain ? nullptr : All::destroy,
+                ResultOf<All>::from} {
+      enlist(this);
+    }
+  };
+  static inline Listed entry;
+};
+
+// The constructor of T that takes A... (decayed).
+template <class T, class... A>
+struct ConstructorOf {
+  using All = Arguments<A...>;
+  static ElementBase* make(const Header* message) {
+    ElementBase* made = nullptr;
+    guarded([&] {
+      made = All::show(message, [](const auto&... arguments) -> ElementBase* { return new T(arguments...); });
+      made->destroy = [](ElementBase* element) { delete static_cast<T*>(element); };
+    });
+    return made;
+  }
+  struct Listed : Entry {
+    Listed()
+        : Entry{name_of_types<T, A...>().data(),
+                name_of_types<T, A...>().size(),
+                nullptr,
+                nullptr,
+                ConstructorOf::make,
+                All::plain ? nullptr : All::copy,
+                All::plain ? nullptr : All::destroy,
+                nullptr} {
+      enlist(this);
+    }
+  };
+  static inline Listed entry;
+};
+
+}  // namespace nigh::chare::core

@@ -1,0 +1,145 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the templates of nigh/chare.hpp compile to: plain structs and the functions of libnigh-chare. Programs
+// include nigh/chare.hpp and use none of this by name. No type of the C++ library crosses it, and of
+// exceptions only std::logic_error: called by a thread that is no PE.
+//
+//     message: Header | stored arguments (a tuple) | bytes of the spans among them, each aligned to 16
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+#define NIGH_CHARE_API __attribute__((visibility("default")))
+
+namespace nigh::chare {
+
+// Of an element in its array. Unused dimensions stay 0.
+struct Index {
+  std::int64_t x = 0, y = 0, z = 0;
+  friend constexpr auto operator<=>(const Index&, const Index&) = default;
+};
+
+// Extents of an array: elements {0, 0, 0} to {x - 1, y - 1, z - 1}.
+struct Shape {
+  std::int64_t x = 1, y = 1, z = 1;
+  bool is_sparse = false;  // then it has none
+  [[nodiscard]] constexpr std::int64_t elements() const { return x * y * z; }
+};
+
+// What is called when something is over: an entry method of one element or of all, or the end of the job.
+struct Callback {
+  enum class Kind : std::uint16_t { nothing, element, all, exit };
+  Kind kind = Kind::nothing;
+  std::uint16_t array = 0;
+  std::uint16_t entry = 0;
+  Index index;
+};
+
+namespace core {
+
+struct alignas(16) Header {
+  void* next;  // these two are the queue's
+  std::uint32_t producer;
+  std::uint16_t entry;
+  std::uint16_t array;
+  std::uint64_t element;  // number of the index within its array
+  std::uint64_t bytes;    // of all of it
+  std::int32_t priority;
+  std::uint16_t flags;
+  std::uint16_t hops;  // how often it was forwarded
+  std::uint64_t from;  // PE that sent it
+};
+static_assert(sizeof(Header) == 48, "what a message costs beside its arguments");
+
+class ElementBase;
+
+// An entry method, or a constructor: how its message is used. One for each that the program instantiates;
+// they are numbered by their names when the job starts, so that processes of one binary agree.
+struct Entry {
+  const char* name;  // as the compiler spells the type or value that holds it
+  std::size_t name_bytes;
+  void (*run)(ElementBase*, Header*);               // moves the arguments out, and destroys them
+  void (*run_shared)(ElementBase*, const Header*);  // leaves them: the message is for several elements
+  ElementBase* (*make)(const Header*);              // constructors only
+  void (*copy)(const Header*, Header*);             // null: a copy of the bytes will do
+  void (*destroy)(Header*);                         // null: nothing to do
+  // Arguments from the result of a reduction; false: they do not fit. Null `into`: only asks, returns the
+  // size in `bytes`.
+  bool (*from_result)(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes);
+  std::uint16_t number = 0;
+  Entry* next = nullptr;
+};
+
+// How contributions are folded into one: items of `item_bytes`, `count` of them.
+struct Fold {
+  const char* name;
+  std::size_t name_bytes;
+  void (*fold)(void* into, const void* from, std::size_t count);
+  std::size_t item_bytes;
+  std::uint16_t number = 0;
+  Fold* next = nullptr;
+};
+
+NIGH_CHARE_API void enlist(Entry* entry);  // before main()
+NIGH_CHARE_API void enlist(Fold* fold);
+
+// All of these are for threads that are PEs, within run().
+NIGH_CHARE_API Header* get(std::size_t bytes, const Entry& entry);  // null: there is no memory
+NIGH_CHARE_API void* get_memory(std::size_t bytes);                 // of buffers; null: there is none
+NIGH_CHARE_API void give_memory(void* memory);
+NIGH_CHARE_API void post(Header* message, std::uint16_t array, const Index& index);
+NIGH_CHARE_API void post_to_all(Header* message, std::uint16_t array);
+NIGH_CHARE_API std::uint16_t create(const Shape& shape, Header* constructor);
+NIGH_CHARE_API void insert(Header* constructor, std::uint16_t array, const Index& index);
+NIGH_CHARE_API void done_inserting(std::uint16_t array, const Callback& then);
+NIGH_CHARE_API Shape shape_of(std::uint16_t array);
+NIGH_CHARE_API void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
+                               const Callback& then);
+NIGH_CHARE_API void on_quiescence(const Callback& then);
+NIGH_CHARE_API void after(double seconds, const Callback& then);
+NIGH_CHARE_API void exit(int status);
+// An exception left an entry method: told, and the job ends.
+NIGH_CHARE_API void failed(const char* what);
+NIGH_CHARE_API int pe();
+NIGH_CHARE_API int pes();
+
+struct BeingMade {
+  Index index;
+  std::uint16_t array = 0;
+};
+NIGH_CHARE_API const BeingMade& being_made();
+
+struct Settings {
+  int pes = 0;
+  int mode = 0;
+  bool debug = false;
+};
+NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
+// Takes --pes, --mode and --chare-debug out of the command line. False: told what is wrong.
+NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
+
+// What every element has.
+class ElementBase {
+ public:
+  ElementBase(const ElementBase&) = delete;
+  ElementBase& operator=(const ElementBase&) = delete;
+  [[nodiscard]] const Index& index() const { return index_; }
+  [[nodiscard]] std::uint16_t array_number() const { return array_; }
+
+  void (*destroy)(ElementBase*) = nullptr;
+  std::uint64_t reductions = 0;  // that it has contributed to
+
+ protected:
+  ElementBase() : index_(being_made().index), array_(being_made().array) {}
+  ~ElementBase() = default;
+
+ private:
+  Index index_;
+  std::uint16_t array_;
+};
+
+}  // namespace core
+}  // namespace nigh::chare

@@ -1,0 +1,581 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The runtime as programs see it, on 1 to 8 PEs whatever the machine has.
+#include "nigh/chare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "chare/entries.hpp"
+
+namespace nigh::chare {
+namespace {
+
+// What elements find out; a thread each, so atomic or only written by one.
+std::atomic<int> wrong = 0, seen = 0;
+#define FIND(condition) (wrong += (condition) ? 0 : 1)
+
+template <class Main>
+int run_on(int pes, Main main) {
+  wrong = seen = 0;
+  return run(Options{.pes = pes}, main);
+}
+template <class Main>
+std::string told_by(Main main) {
+  testing::internal::CaptureStderr();
+  main();
+  return testing::internal::GetCapturedStderr();
+}
+
+class OnPes : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Chare, OnPes, testing::Values(1, 2, 3, 8),
+                         [](const auto& info) { return std::to_string(info.param); });
+
+struct Ring : Element<Ring> {
+  explicit Ring(int size) : size(size) {}
+  void token(int hops) {
+    if (hops == 0) return exit(7);
+    array()[(index().x + 1) % size].send<&Ring::token>(hops - 1);
+  }
+  int size;
+};
+TEST_P(OnPes, ATokenGoesRound) {
+  EXPECT_EQ(run_on(GetParam(), [] { Array<Ring>::create({10}, 10)[3].send<&Ring::token>(1000); }), 7);
+}
+
+// --- arguments ---
+
+struct Counted {  // how many there are of them
+  static inline std::atomic<int> alive = 0;
+  int value;
+  explicit Counted(int value = 0) : value(value) { ++alive; }
+  Counted(const Counted& other) : value(other.value) { ++alive; }
+  Counted(Counted&& other) noexcept : value(std::exchange(other.value, -1)) { ++alive; }
+  Counted& operator=(const Counted&) = default;
+  ~Counted() { --alive; }
+};
+struct Taker : Element<Taker> {
+  void values(int a, double b, const std::string& c, std::vector<int> d, Counted&& e) {
+    FIND(a == -3 && b == 0.5 && c == std::string(100, 'c') && d == std::vector<int>({1, 2, 3}) &&
+         e.value == 9);
+    ++seen;
+  }
+  void spans(std::span<const double> a, char b, std::span<const std::uint8_t> c) {
+    FIND(a.size() == 1001 && a[0] == 0 && a[1000] == 1000 && b == 'b' && c.size() == 3 && c[2] == 7);
+    FIND(reinterpret_cast<std::uintptr_t>(a.data()) % 16 == 0);
+    ++seen;
+  }
+  void nothing() noexcept { ++seen; }
+  void empty(std::span<const int> none) const { FIND(none.empty()), ++seen; }
+  void move_only(std::unique_ptr<int> value) { FIND(*value == 5), ++seen; }
+  void buffer(Buffer<int>&& values, const int* same) {
+    FIND(values.size() == 5000 && values[4999] == 4 && (!same || values.data() == same));
+    ++seen;
+  }
+  void proxy(Proxy<Taker> to, Array<Taker> all) {
+    FIND(all.number() == array_number()), to.send<&Taker::nothing>();
+  }
+};
+TEST_P(OnPes, ArgumentsArrive) {
+  EXPECT_EQ(run_on(GetParam(),
+                   [] {
+                     auto all = Array<Taker>::create({4});
+                     for (int i = 0; i < 4; ++i) {
+                       std::vector<int> d{1, 2, 3};
+                       all[i].send<&Taker::values>(-3, 0.5F, std::string(100, 'c'), d, Counted(9));
+                       std::vector<double> a(1001);
+                       std::iota(a.begin(), a.end(), 0);
+                       all[i].send<&Taker::spans>(a, 'b', std::vector<std::uint8_t>{5, 6, 7});
+                       all[i].send<&Taker::nothing>();
+                       all[i].send<&Taker::empty>(std::vector<int>());
+                       all[i].send<&Taker::move_only>(std::make_unique<int>(5));
+                       Buffer<int> buffer(5000);
+                       buffer[4999] = 4;
+                       const int* const at = buffer.data();
+                       all[i].send<&Taker::buffer>(std::move(buffer), at);
+                       all[i].send<&Taker::proxy>(all[3 - i], all);
+                     }
+                     on_quiescence(exit_callback());
+                   }),
+            0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 28);
+  EXPECT_EQ(Counted::alive, 0);
+}
+TEST_P(OnPes, BroadcastsReachEachElementOnce) {
+  EXPECT_EQ(run_on(GetParam(),
+                   [] {
+                     auto all = Array<Taker>::create({5, 4});
+                     all.send<&Taker::values>(-3, 0.5, std::string(100, 'c'), std::vector<int>{1, 2, 3},
+                                              Counted(9));
+                     all.send<&Taker::spans>(
+                         [] {
+                           std::vector<double> a(1001);
+                           std::iota(a.begin(), a.end(), 0);
+                           return a;
+                         }(),
+                         'b', std::vector<std::uint8_t>{5, 6, 7});
+                     Buffer<int> buffer(5000);
+                     buffer[4999] = 4;
+                     all.send<&Taker::buffer>(std::move(buffer), nullptr);
+                     on_quiescence(exit_callback());
+                   }),
+            0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 60);
+  EXPECT_EQ(Counted::alive, 0);
+}
+
+// --- arrays ---
+
+struct Site : Element<Site> {
+  explicit Site(Index extent) : extent(extent) { ++seen; }
+  ~Site() { --seen; }
+  void ask(Index expected, Proxy<Site> back) {
+    FIND(index() == expected);
+    back.send<&Site::answer>(pe());
+  }
+  void answer(int from) {
+    FIND(from >= 0 && from < pes());
+    if (++answers == static_cast<int>(extent.x * extent.y * extent.z)) exit(4);
+  }
+  Index extent;
+  int answers = 0;
+};
+TEST_P(OnPes, ArraysOfAllDimensions) {
+  for (const Index extent :
+       {Index{1, 1, 1}, Index{7, 1, 1}, Index{3, 5, 1}, Index{4, 2, 3}, Index{1, 1, 6}}) {
+    auto main = [extent] {
+      auto sites = Array<Site>::create({extent.x, extent.y, extent.z}, extent);
+      const Shape shape = sites.shape();
+      FIND(shape.elements() == extent.x * extent.y * extent.z);
+      for (int x = 0; x < extent.x; ++x)
+        for (int y = 0; y < extent.y; ++y)
+          for (int z = 0; z < extent.z; ++z) sites(x, y, z).send<&Site::ask>(Index{x, y, z}, sites(0));
+    };
+    EXPECT_EQ(run_on(GetParam(), main), 4);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(seen, 0) << "elements go with the job";
+  }
+}
+TEST_P(OnPes, ArraysWithoutElements) {
+  EXPECT_EQ(run_on(GetParam(),
+                   [] {
+                     auto none = Array<Site>::create({0, 3}, Index{});
+                     none.send<&Site::answer>(0);
+                     on_quiescence(exit_callback());
+                   }),
+            0);
+}
+
+struct Maker : Element<Maker> {  // arrays made by elements, everywhere, used before all PEs know them
+  void go() {
+    auto rings = Array<Ring>::create({20}, 20);
+    array()[(index().x + 1) % 8].send<&Maker::use>(rings);
+  }
+  void use(Array<Ring> rings) {
+    for (int i = 0; i < 20; ++i) rings[i].send<&Ring::token>(1 << 20);
+    rings.send<&Ring::token>(1 << 20);
+    if (++seen == 8) exit(2);
+  }
+};
+TEST_P(OnPes, ArraysAreMadeAnywhere) {
+  EXPECT_EQ(run_on(GetParam(), [] { Array<Maker>::create({8}).send<&Maker::go>(); }), 2);
+}
+
+struct Spot : Element<Spot> {
+  explicit Spot(int value) : value(value) {}
+  void check(int expected) { FIND(value == expected), ++seen; }
+  void add(Callback then) { contribute(std::int64_t{value}, sum, then); }
+  void total(std::int64_t value) { FIND(value == 900 * 899 / 2), exit(5); }
+  void inserted() { array().send<&Spot::add>(array()[Index{-450}].callback<&Spot::total>()); }
+  int value;
+};
+TEST_P(OnPes, SparseArrays) {
+  EXPECT_EQ(run_on(GetParam(),
+                   [] {
+                     auto spots = Array<Spot>::create_sparse();
+                     for (int i = 0; i < 900; ++i) {
+                       const Index index{i - 450, 1000 * (i % 7), -(i % 3)};
+                       spots[i == 0 ? Index{-450} : index].send<&Spot::check>(i);  // before it is there
+                       spots.insert(i == 0 ? Index{-450} : index, i);
+                     }
+                     spots.done_inserting(spots[Index{-450}].callback<&Spot::inserted>());
+                   }),
+            5);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 900);
+}
+
+// --- order, priorities, time ---
+
+struct Sink : Element<Sink> {
+  explicit Sink(int senders) : next(static_cast<std::size_t>(senders)) {}
+  void number(int from, int n) {
+    FIND(next[static_cast<std::size_t>(from)]++ == n);
+    if (++count == 1000 * static_cast<int>(next.size())) exit(3);
+  }
+  std::vector<int> next;
+  int count = 0;
+};
+struct Source : Element<Source> {
+  explicit Source(Proxy<Sink> to) : to(to) {}
+  void go() {
+    for (int i = 0; i < 1000; ++i) to.send<&Sink::number>(static_cast<int>(index().x), i);
+  }
+  Proxy<Sink> to;
+};
+TEST_P(OnPes, MessagesKeepTheirOrder) {
+  EXPECT_EQ(run_on(GetParam(),
+                   [] {
+                     auto sink = Array<Sink>::create({1}, 16)[0];
+                     Array<Source>::create({16}, sink).send<&Source::go>();
+                   }),
+            3);
+  EXPECT_EQ(wrong, 0);
+}
+
+struct Queue : Element<Queue> {
+  void start() {
+    const int order[] = {0, 5, -1, 3, 0, -7, -1, 5};
+    for (int i = 0; i < 8; ++i) proxy().with_priority(order[i]).send<&Queue::item>(order[i], i);
+  }
+  void item(int priority, int n) {
+    got.push_back({priority, n});
+    if (got.size() < 8) return;
+    const std::vector<std::pair<int, int>> expected{{-7, 5}, {-1, 2}, {-1, 6}, {0, 0},
+                                                    {0, 4},  {3, 3},  {5, 1},  {5, 7}};
+    FIND(got == expected);
+    exit(6);
+  }
+  std::vector<std::pair<int, int>> got;
+};
+TEST_P(OnPes, PrioritiesComeFirst) {
+  EXPECT_EQ(run_on(GetParam(), [] { Array<Queue>::create({3})[1].send<&Queue::start>(); }), 6);
+  EXPECT_EQ(wrong, 0);
+}
+
+struct Clock : Element<Clock> {
+  void start() {
+    begun = std::chrono::steady_clock::now();
+    after(0.03, proxy().callback<&Clock::late>());
+    after(0.01, proxy().callback<&Clock::early>());
+    after(-1, proxy().callback<&Clock::now>());
+  }
+  void now() { FIND(seen++ == 0); }
+  void early() { FIND(seen++ == 1); }
+  void late() {
+    FIND(seen++ == 2 && std::chrono::steady_clock::now() - begun >= std::chrono::milliseconds(30));
+    exit(1);
+  }
+  std::chrono::steady_clock::time_point begun;
+};
+TEST_P(OnPes, TimersRing) {
+  EXPECT_EQ(run_on(GetParam(), [] { Array<Clock>::create({2})[1].send<&Clock::start>(); }), 1);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 3);
+}
+
+// --- reductions ---
+
+struct Item {
+  int who, length;
+};
+struct LongestItem {
+  void operator()(Item& into, const Item& from) const {
+    if (from.length > into.length) into = from;
+  }
+};
+struct Part : Element<Part> {
+  explicit Part(int count) : count(count) {}
+  void go() {
+    const int i = static_cast<int>(index().x);
+    auto root = array()[0];
+    contribute(i, sum, root.callback<&Part::got_sum>());
+    contribute(i + 0.5, min, root.callback<&Part::got_min>());
+    contribute(i + 0.5, max, array().callback<&Part::got_max>());
+    const std::vector<std::int64_t> values{i, 1, -i};
+    contribute(std::span<const std::int64_t>(values), sum, root.callback<&Part::got_values>());
+    contribute(Item{i, (7 * i) % count}, LongestItem(), root.callback<&Part::got_longest>());
+    contribute(root.callback<&Part::got_nothing>());
+    contribute(1.5F, product, Callback());  // nobody asks
+  }
+  void got_sum(int value) { FIND(value == count * (count - 1) / 2), ++seen; }
+  void got_min(double value) { FIND(value == 0.5), ++seen; }
+  void got_max(const double& value) { FIND(value == count - 0.5), ++seen; }
+  void got_values(std::span<const std::int64_t> values) {
+    FIND(values.size() == 3 && values[0] == count * (count - 1) / 2 && values[1] == count &&
+         values[2] == -values[0]);
+    ++seen;
+  }
+  void got_longest(Item item) {
+    FIND(item.length == count - 1 && (7 * item.who) % count == count - 1), ++seen;
+  }
+  void got_nothing() { ++seen; }
+  int count;
+};
+TEST_P(OnPes, Reductions) {
+  for (const int count : {1, 2, 5, 100}) {
+    auto main = [count] {
+      auto parts = Array<Part>::create({count}, count);
+      for (int i = count - 1; i >= 0; --i) parts[i].send<&Part::go>();
+      on_quiescence(exit_callback());
+    };
+    EXPECT_EQ(run_on(GetParam(), main), 0);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(seen, 5 + count);
+  }
+}
+
+// --- quiescence ---
+
+struct Burst : Element<Burst> {
+  void split(int depth) {
+    ++seen;
+    if (depth == 0) return;
+    for (int i = 0; i < 2; ++i) array()[(3 * index().x + i + depth) % 16].send<&Burst::split>(depth - 1);
+    if (depth == 3 && index().x == 5) on_quiescence(array()[7].callback<&Burst::also>());
+  }
+  void also() { FIND(seen % 2047 == 0), ++asked; }
+  void quiet() {
+    FIND(seen == (round == 0 ? 2047 : 2 * 2047));
+    FIND(asked > 0 || round == 0);
+    if (++round == 2) return exit(9);
+    array()[1].send<&Burst::split>(10);
+    on_quiescence(proxy().callback<&Burst::quiet>());
+  }
+  int round = 0, asked = 0;
+};
+TEST_P(OnPes, QuiescenceIsTold) {
+  EXPECT_EQ(run_on(GetParam(),
+                   [] {
+                     auto bursts = Array<Burst>::create({16});
+                     bursts[0].send<&Burst::split>(10);
+                     on_quiescence(bursts[7].callback<&Burst::quiet>());
+                   }),
+            9);
+  EXPECT_EQ(wrong, 0) << seen;
+}
+TEST(Chare, NothingLeftToDoIsTold) {
+  const std::string told = told_by([] { EXPECT_EQ(run_on(2, [] { Array<Ring>::create({4}, 4); }), 1); });
+  EXPECT_EQ(told, "nigh chare: no message is left and no timer, but exit() was not called\n");
+}
+
+// --- random traffic, everything at once ---
+
+struct Walker : Element<Walker> {
+  explicit Walker(int size) : size(size), random(static_cast<unsigned>(index().x)) {}
+  void walk(int hops, std::uint64_t sum, Buffer<std::uint32_t>&& load, std::span<const std::uint32_t> same) {
+    FIND(load.size() == same.size());
+    for (std::size_t i = 0; i < load.size(); ++i) FIND(load[i] == same[i]);
+    if (hops == 0) return arrive(sum);
+    Buffer<std::uint32_t> next(random() % 10 == 0 ? random() % 20000 : random() % 50);
+    for (std::uint32_t& word : next) word = static_cast<std::uint32_t>(random());
+    const std::vector<std::uint32_t> copy(next.begin(), next.end());
+    const int priority = random() % 4 == 0 ? static_cast<int>(random() % 5) - 2 : 0;
+    array()[static_cast<int>(random() % static_cast<unsigned>(size))]
+        .with_priority(priority)
+        .template send<&Walker::walk>(
+            hops - 1, sum + 1, random() % 3 == 0 ? Buffer<std::uint32_t>(next) : std::move(next), copy);
+  }
+  void arrive(std::uint64_t sum) { contribute_ += sum, ++seen; }
+  void tell() { contribute(contribute_, nigh::chare::sum, array()[0].callback<&Walker::total>()); }
+  void total(std::uint64_t all) { FIND(all == 200 * 60), exit(8); }
+  int size;
+  std::mt19937 random;
+  std::uint64_t contribute_ = 0;
+};
+void walk(const Options& options) {
+  wrong = seen = 0;
+  EXPECT_EQ(run(options,
+                [] {
+                  auto walkers = Array<Walker>::create({37}, 37);
+                  for (int i = 0; i < 200; ++i)
+                    walkers[i % 37].send<&Walker::walk>(60, std::uint64_t{0}, Buffer<std::uint32_t>(0),
+                                                        std::vector<std::uint32_t>());
+                  on_quiescence(walkers.callback<&Walker::tell>());
+                }),
+            8);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 200);
+}
+TEST_P(OnPes, RandomTraffic) { walk({.pes = GetParam()}); }
+TEST_P(OnPes, RandomTrafficUnderTheDebugMode) {
+  EXPECT_EQ(told_by([&] { walk({.pes = GetParam(), .debug = true}); }), "");
+}
+
+// --- errors ---
+
+struct Faulty : Element<Faulty> {
+  explicit Faulty(int mode = 0) {
+    if (mode == 1 && index().x == 2) throw std::runtime_error("no such mode");
+  }
+  void fail(int x) {
+    if (index().x == x) throw std::out_of_range("too far");
+  }
+  void fail_oddly() { throw 3; }
+  void outside() { array()(index().x + 100).send<&Faulty::fail>(0); }
+  void unequal() {
+    if (index().x == 0)
+      contribute(1, sum, proxy().callback<&Faulty::take>());
+    else
+      contribute(1.0, sum, Callback());
+  }
+  void unfit() { contribute(1.0, sum, array()[0].callback<&Faulty::take>()); }
+  void take(int) {}
+  void keep() { kept.emplace_back(100); }
+  void leak() {
+    static std::unique_ptr<Buffer<int>> forgotten;  // until there is no pool any more
+    if (index().x == 2) forgotten = std::make_unique<Buffer<int>>(10);
+  }
+  void write_after() {
+    int* at = nullptr;
+    {
+      Buffer<int> gone(10);
+      at = gone.data();
+    }
+    *at = 3;
+    for (int i = 0; i < 100; ++i) Buffer<int>(10);
+  }
+  std::vector<Buffer<int>> kept;
+};
+template <auto Method, class... A>
+std::string told_of(int status, bool debug, A... arguments) {
+  return told_by([&] {
+    EXPECT_EQ(run(Options{.pes = 2, .debug = debug},
+                  [&] {
+                    Array<Faulty>::create({4}).send<Method>(arguments...);
+                    on_quiescence(exit_callback());
+                  }),
+              status);
+  });
+}
+TEST(ChareErrors, AreToldWithTheirPlace) {
+  EXPECT_EQ((told_of<&Faulty::fail>(1, false, 3)),
+            "nigh chare: PE 1: Faulty::fail of element [3]: too far\n");
+  const std::string odd = told_of<&Faulty::fail_oddly>(1, false);
+  EXPECT_NE(odd.find("Faulty::fail_oddly of element ["), std::string::npos) << odd;
+  EXPECT_NE(odd.find("]: an exception that is not a std::exception\n"), std::string::npos) << odd;
+}
+TEST(ChareErrors, InConstructorsAndMain) {
+  EXPECT_EQ(told_by([] { EXPECT_EQ(run_on(2, [] { Array<Faulty>::create({4}, 1); }), 1); }),
+            "nigh chare: PE 1: Faulty(int): no such mode\n");
+  EXPECT_EQ(told_by([] { EXPECT_EQ(run_on(2, [] { throw std::runtime_error("main"); }), 1); }),
+            "nigh chare: PE 0: main\n");
+}
+TEST(ChareErrors, OfUse) {
+  EXPECT_NE(told_of<&Faulty::outside>(1, false).find("in an array of 4\n"), std::string::npos);
+  EXPECT_NE(told_of<&Faulty::unequal>(1, false).find("contributions to one reduction differ"),
+            std::string::npos);
+  EXPECT_EQ(told_of<&Faulty::unfit>(1, false), "nigh chare: Faulty::take can't take a result of 8 bytes\n");
+  const std::string large =
+      told_by([] { EXPECT_EQ(run_on(1, [] { Array<Ring>::create({1 << 20, 1 << 20}, 1); }), 1); });
+  EXPECT_EQ(large,
+            "nigh chare: an array of 1048576 x 1048576 elements can't be: between 0 and 2147483648 can\n");
+  const std::string twice = told_by([] {
+    EXPECT_EQ(run_on(2,
+                     [] {
+                       auto spots = Array<Spot>::create_sparse();
+                       spots.insert({3, -4}, 1), spots.insert({3, -4}, 2);
+                     }),
+              1);
+  });
+  EXPECT_EQ(twice, "nigh chare: element [3, -4] of a sparse array was inserted twice\n");
+}
+TEST(ChareErrors, OutsideOfRun) {
+  EXPECT_THROW(static_cast<void>(pe()), std::logic_error);
+  EXPECT_THROW(Array<Ring>()[0].send<&Ring::token>(1), std::logic_error);
+  bool thrown = false;
+  run_on(1, [&] {
+    try {
+      run(Options{}, [] {});
+    } catch (const std::logic_error&) { thrown = true; }
+    exit();
+  });
+  EXPECT_TRUE(thrown);
+  EXPECT_EQ(told_by([] { EXPECT_EQ(run(Options{.pes = 100'000}, [] {}), 1); }),
+            "nigh chare: at most 4096 PEs can be, not 100000\n");
+}
+TEST(ChareDebug, FindsWhatProgramsDoWrong) {
+  const std::string leaks = told_of<&Faulty::leak>(0, true);
+  EXPECT_NE(leaks.find("a buffer was made, but neither sent nor freed"), std::string::npos) << leaks;
+  const std::string written = told_of<&Faulty::write_after>(1, true);
+  EXPECT_NE(written.find("a buffer was written to after it was freed"), std::string::npos) << written;
+  EXPECT_EQ(told_of<&Faulty::keep>(0, true), "") << "what elements hold goes with them";
+}
+TEST(ChareExit, LosesNoMemory) {
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(
+        run_on(3,
+               [] {
+                 auto all = Array<Taker>::create({6});
+                 auto early = Array<Spot>::create_sparse();
+                 early[5].send<&Spot::check>(1);  // never inserted
+                 for (int n = 0; n < 300; ++n) {
+                   all[n % 6].send<&Taker::values>(-3, 0.5, std::string(100, 'c'), std::vector<int>{1, 2, 3},
+                                                   Counted(9));
+                   all[n % 6].with_priority(n % 3 - 1).send<&Taker::move_only>(std::make_unique<int>(5));
+                 }
+                 exit(12);
+               }),
+        12);
+  EXPECT_EQ(Counted::alive, 0);
+}
+
+// --- the command line, names ---
+
+TEST(ChareCommandLine, IsTakenOut) {
+  char words[][16] = {"app", "--pes", "3", "x", "--mode=threads", "--chare-debug", "--", "--pes"};
+  char* argv[9] = {};
+  for (int i = 0; i < 8; ++i) argv[i] = words[i];
+  int argc = 8;
+  core::Settings settings;
+  EXPECT_TRUE(core::parse(argc, argv, settings));
+  EXPECT_EQ(settings.pes, 3);
+  EXPECT_TRUE(settings.debug);
+  ASSERT_EQ(argc, 4);
+  EXPECT_STREQ(argv[1], "x");
+  EXPECT_STREQ(argv[2], "--");
+  EXPECT_STREQ(argv[3], "--pes");
+  EXPECT_EQ(argv[4], nullptr);
+}
+TEST(ChareCommandLine, WrongOnesAreTold) {
+  for (const char* word : {"--pes=0", "--pes=x", "--pes", "--pes=5000", "--mode=fast"}) {
+    std::string program("app"), option(word);
+    char* argv[] = {program.data(), option.data(), nullptr};
+    int argc = 2;
+    const std::string told = told_by([&] { EXPECT_EQ(run(argc, argv, [] {}), 2); });
+    EXPECT_TRUE(told.starts_with("nigh chare: --")) << told;
+  }
+}
+
+}  // namespace
+
+namespace inner {
+struct Named : Element<Named> {
+  explicit Named(int, const std::string&) {}
+  void method(double) {}
+};
+}  // namespace inner
+TEST(ChareEntries, HaveNames) {
+  Entries::all();
+  EXPECT_EQ(name_of(core::EntryOf<&inner::Named::method>::entry), "nigh::chare::inner::Named::method");
+  EXPECT_EQ(name_of(core::EntryOf<&Ring::token>::entry), "Ring::token");
+  using Constructor = core::ConstructorOf<Ring, int>;
+  EXPECT_EQ(name_of(Constructor::entry), "Ring(int)");
+  std::set<std::uint16_t> numbers;
+  for (const core::Entry* entry : Entries::all().entries) numbers.insert(entry->number);
+  EXPECT_EQ(numbers.size(), Entries::all().entries.size());
+  EXPECT_GT(numbers.size(), 20U);
+}
+
+}  // namespace nigh::chare

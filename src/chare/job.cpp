@@ -1,0 +1,172 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// run(): the PEs of a job, as threads of this process; and core.hpp's functions, each for the PE of the
+// thread that calls it.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/cpuset.hpp"
+#include "chare/pe.hpp"
+#include "space/thread_space.hpp"
+#include "sys/os.hpp"
+
+namespace nigh::chare::core {
+
+namespace {
+
+constexpr int most_pes = 4096;
+
+Pe& mine() {
+  Pe* const pe = Pe::here();
+  if (!pe) throw std::logic_error("nigh::chare was called by a thread that is no PE: only within run()");
+  return *pe;
+}
+
+// A PE on a CPU of its own, as long as there are enough.
+class Seat {
+ public:
+  Seat(const CpuSet& usable, int pe, int pes) {
+    if (pes > usable.count()) return;
+    const auto before = sys::affinity();
+    if (before && sys::set_affinity({usable.members()[static_cast<std::size_t>(pe)]})) before_ = *before;
+  }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+  ~Seat() {
+    if (!before_.empty()) static_cast<void>(sys::set_affinity(before_));
+  }
+
+ private:
+  CpuSet before_;
+};
+
+// One PE from its beginning to its end. -1: it could not begin.
+int live(space::ThreadSpace::Common& common, int number, const CpuSet& usable, const Settings& settings,
+         void (*main)(void*), void* argument) {
+  const Seat seat(usable, number, settings.pes);
+  space::ThreadSpace space(common, number);
+  message::Waiter waiter(space, usable.count());
+  int status = -1;
+  if (waiter.usable()) {
+    Pe pe(space, waiter, settings.debug);
+    if (pe.open()) status = pe.run(main, argument);
+  }
+  if (status < 0) space.die();
+  return status;
+}
+
+// The value of `--name value` or `--name=value` at argv[i], how many words it takes in `words`; null:
+// another.
+const char* value_of(std::string_view name, int argc, char** argv, int i, int& words) {
+  const std::string_view word(argv[i]);
+  if (!word.starts_with(name)) return nullptr;
+  words = 1;
+  if (word.size() > name.size()) return word[name.size()] == '=' ? argv[i] + name.size() + 1 : nullptr;
+  words = 2;
+  return i + 1 < argc ? argv[i + 1] : "";
+}
+
+}  // namespace
+
+Header* get(std::size_t bytes, const Entry& entry) { return mine().get(bytes, entry.number); }
+void* get_memory(std::size_t bytes) { return mine().get_memory(bytes); }
+void give_memory(void* memory) {
+  if (Pe* const pe = Pe::here()) pe->give_memory(memory);  // else it has gone with its pool
+}
+void post(Header* message, std::uint16_t array, const Index& index) { mine().post(message, array, index); }
+void post_to_all(Header* message, std::uint16_t array) { mine().post_to_all(message, array); }
+std::uint16_t create(const Shape& shape, Header* constructor) { return mine().create(shape, constructor); }
+void insert(Header* constructor, std::uint16_t array, const Index& index) {
+  mine().insert(constructor, array, index);
+}
+void done_inserting(std::uint16_t array, const Callback& then) { mine().done_inserting(array, then); }
+Shape shape_of(std::uint16_t array) {
+  const Elements* const elements = mine().elements(array);
+  return elements ? elements->shape : Shape{0, 0, 0};
+}
+void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
+                const Callback& then) {
+  mine().contribute(from, data, bytes, fold, then);
+}
+void on_quiescence(const Callback& then) { mine().on_quiescence(then); }
+void after(double seconds, const Callback& then) { mine().after(seconds, then); }
+void exit(int status) { mine().exit(status); }
+void failed(const char* what) { mine().failed(what); }
+int pe() { return static_cast<int>(mine().number()); }
+int pes() { return static_cast<int>(mine().count()); }
+const BeingMade& being_made() { return mine().being_made(); }
+
+bool parse(int& argc, char** argv, Settings& settings) {
+  int kept = std::min(argc, 1);
+  for (int i = 1, words = 1; i < argc; i += words) {
+    words = 1;
+    if (std::strcmp(argv[i], "--") == 0) {
+      while (i < argc) argv[kept++] = argv[i++];
+      break;
+    }
+    if (const char* const pes = value_of("--pes", argc, argv, i, words)) {
+      const char* const end = pes + std::strlen(pes);
+      const auto [at, error] = std::from_chars(pes, end, settings.pes);
+      if (error != std::errc() || at != end || settings.pes < 1 || settings.pes > most_pes) {
+        std::fprintf(stderr, "nigh chare: --pes takes a number from 1 to %d, not \"%s\"\n", most_pes, pes);
+        return false;
+      }
+    } else if (const char* const mode = value_of("--mode", argc, argv, i, words)) {
+      if (std::strcmp(mode, "threads") != 0) {
+        std::fprintf(stderr, "nigh chare: --mode takes threads, not \"%s\"\n", mode);
+        return false;
+      }
+      settings.mode = 1;
+    } else if (std::strcmp(argv[i], "--chare-debug") == 0) {
+      settings.debug = true;
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  argc = kept;
+  argv[argc] = nullptr;
+  return true;
+}
+
+int run(const Settings& wanted, void (*main)(void*), void* argument) {
+  if (Pe::here()) throw std::logic_error("nigh::chare::run() was called by a PE: there is one job at a time");
+  const auto allowed = sys::affinity();
+  const CpuSet usable = allowed ? *allowed : CpuSet{0};
+  Settings settings = wanted;
+  if (settings.pes <= 0) settings.pes = usable.count();
+  if (settings.pes > most_pes) {
+    std::fprintf(stderr, "nigh chare: at most %d PEs can be, not %d\n", most_pes, settings.pes);
+    return 1;
+  }
+  static_cast<void>(Entries::all());
+  space::ThreadSpace::Common common(settings.pes);
+  std::vector<std::thread> threads;
+  int status = 0;
+  for (int i = 1; i < settings.pes; ++i) {
+    try {
+      threads.emplace_back([&, i] { live(common, i, usable, settings, nullptr, nullptr); });
+    } catch (const std::system_error& e) {
+      std::fprintf(stderr, "nigh chare: PE %d of %d can't be started: %s\n", i, settings.pes, e.what());
+      for (int j = i; j < settings.pes; ++j) space::ThreadSpace(common, j).die();
+      status = 1;
+      break;
+    }
+  }
+  if (status == 0)
+    status = live(common, 0, usable, settings, main, argument);
+  else
+    space::ThreadSpace(common, 0).die();
+  for (std::thread& thread : threads) thread.join();
+  return status < 0 ? 1 : status;
+}
+
+}  // namespace nigh::chare::core

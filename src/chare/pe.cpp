@@ -1,0 +1,575 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chare/pe.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace nigh::chare {
+
+namespace {
+
+thread_local Pe* this_pe = nullptr;
+
+constexpr std::uint32_t first_lines = 16;  // of each producer's ring: 112 messages before it grows
+constexpr std::size_t most_taken = 128, most_own = 64;  // messages in a round
+
+static_assert(offsetof(Header, next) == offsetof(message::Link, next));
+static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
+message::Link* link_of(Header* message) { return reinterpret_cast<message::Link*>(message); }
+Header* header_of(message::Link* link) { return reinterpret_cast<Header*>(link); }
+
+const char* text(message::PoolFault::Kind kind) {
+  switch (kind) {
+    case message::PoolFault::Kind::given_twice: return "was freed twice";
+    case message::PoolFault::Kind::written_after: return "was written to after it was freed";
+    default: return "was freed, but is none";
+  }
+}
+
+}  // namespace
+
+Pe* Pe::here() { return this_pe; }
+
+Pe::Pe(space::Space& space, message::Waiter& waiter, bool debug)
+    : space_(space),
+      waiter_(waiter),
+      entries_(Entries::all()),
+      number_(static_cast<std::uint32_t>(space.rank())),
+      count_(static_cast<std::uint32_t>(space.size())),
+      reductions_(*this),
+      waves_(*this) {
+  if (debug)
+    debug_.found = [this](const message::PoolFault& fault) {
+      fail(what_is(fault.tag) + " " + text(fault.kind));
+    };
+}
+
+// What the debug mode knows of a block.
+std::string Pe::what_is(std::uint32_t tag) const {
+  if (tag < entries_.entries.size()) return "a message for " + name_of(*entries_.entries[tag]);
+  return tag == buffer_tag ? "a buffer" : "a message";
+}
+
+Pe::~Pe() {
+  if (this_pe == this) this_pe = nullptr;
+}
+
+bool Pe::open() {
+  void* const mailbox = space_.alloc(sizeof(Mailbox), alignof(Mailbox));
+  void* const rings = space_.alloc(message::InboxMemory<>::bytes(count_, first_lines), 64);
+  if (!mailbox || !rings) {
+    std::fprintf(stderr, "nigh chare: PE %u: there is no memory for its inbox\n", number_);
+    return false;
+  }
+  mailbox_ = new (mailbox) Mailbox;
+  const message::RingMemory more{
+      [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
+      [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
+  mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines, more);
+  mailbox_->digest = entries_.digest;
+  pool_ = std::make_unique<message::Pool>(&mailbox_->door, number_, count_, message::PoolMemory::of_process(),
+                                          debug_.found ? &debug_ : nullptr);
+  inbox_ = std::make_unique<message::Inbox<>>(mailbox_->inbox);
+  space_.publish(space::Root::chare, mailbox);
+  for (std::uint32_t pe = 0; pe < count_; ++pe) {
+    auto box = [&] { return static_cast<Mailbox*>(space_.root(static_cast<int>(pe), space::Root::chare)); };
+    if (waiter_.until([&] { return box() != nullptr; }, static_cast<int>(pe)) == message::Waited::peer_dead)
+      return false;
+    mailboxes_.push_back(box());
+    peers_.push_back(std::make_unique<Peer>(mailboxes_.back()->inbox, number_));
+    if (mailboxes_.back()->digest == entries_.digest) continue;
+    std::fprintf(stderr, "nigh chare: PE %u runs another program than PE %u\n", pe, number_);
+    return false;
+  }
+  return true;
+}
+
+int Pe::run(void (*main)(void*), void* argument) {
+  this_pe = this;
+  if (number_ == 0 && main) main(argument);
+  while (!stop_) {
+    const message::Waited waited = waiter_.until([&] { return round(); }, message::Waiter::anybody);
+    if (waited == message::Waited::peer_dead && count_ > 1) fail("all other PEs have died");
+  }
+  // Nobody sends any more from stage 1 on, nobody has others' memory from stage 2 on, all are done with it
+  // at 3.
+  for (const auto& elements : arrays_)
+    if (elements)
+      for (Header* message : elements->take_all_waiting()) drop(message);
+  arrays_.clear();
+  reach(1);
+  drop_messages();
+  pool_->flush();
+  reach(2);
+  pool_->trim();
+  pool_->each_in_use([&](const void*, std::uint32_t tag) {
+    std::fprintf(stderr, "nigh chare: PE %u: %s was made, but neither sent nor freed\n", number_,
+                 what_is(tag).c_str());
+  });
+  reach(3);
+  peers_.clear();
+  int status = 0;
+  for (Mailbox* box : mailboxes_) status = std::max(status, box->status.load(std::memory_order_relaxed));
+  this_pe = nullptr;
+  return status;
+}
+
+void Pe::reach(std::uint32_t stage) {
+  publish();
+  mailbox_->stage.store(stage, std::memory_order_release);
+  for (std::uint32_t pe = 0; pe < count_; ++pe) waiter_.ring(static_cast<int>(pe));
+  waiter_.until(
+      [&] {
+        for (Mailbox* box : mailboxes_)
+          if (box->stage.load(std::memory_order_acquire) < stage) return false;
+        return true;
+      },
+      message::Waiter::anybody);
+}
+
+// --- the loop ---
+
+bool Pe::round() {
+  bool did = inbox_->take([&](message::Link* link) { arrive(header_of(link)); }, most_taken) > 0;
+  if (!ranked_.empty()) did |= run_urgent(0);
+  did |= run_own();
+  if (!did && !ranked_.empty()) did = run_urgent(std::numeric_limits<int>::max());
+  if (!timers_.empty() && (!did || ++rounds_ % 16 == 0)) did |= look_at_timers();
+  publish();
+  if (number_ == 0) did ? waves_.busy() : waves_.idle();
+  stop_ = stop_ || mailbox_->stop.load(std::memory_order_relaxed);
+  return did || stop_;
+}
+
+// Above `below` one at a time, so that what comes in meanwhile has its chance.
+bool Pe::run_urgent(int below) {
+  bool did = false;
+  while (!ranked_.empty() && ranked_.top().message->priority < below && !stop_) {
+    Header* const message = ranked_.top().message;
+    ranked_.pop();
+    deliver(message);
+    did = true;
+    if (below > 0) break;
+  }
+  return did;
+}
+
+bool Pe::run_own() {
+  std::size_t count = 0;
+  while (own_first_ && count < most_own && !stop_) {
+    Header* const message = own_first_;
+    own_first_ = static_cast<Header*>(message->next);
+    if (!own_first_) own_last_ = nullptr;
+    deliver(message);
+    ++count;
+    if (!ranked_.empty()) run_urgent(0);
+  }
+  return count > 0;
+}
+
+bool Pe::look_at_timers() {
+  bool did = false;
+  const std::int64_t now = message::now_ns();
+  while (!timers_.empty() && timers_.top().at <= now && !stop_) {
+    const Callback then = timers_.top().then;
+    timers_.pop();
+    call(then);
+    did = true;
+  }
+  return did;
+}
+
+bool Pe::publish() {
+  if (staged_.empty()) return false;
+  for (const std::uint32_t pe : staged_) {
+    peers_[pe]->lane.flush();
+    peers_[pe]->staged = false;
+    waiter_.ring(static_cast<int>(pe));
+  }
+  staged_.clear();
+  return true;
+}
+
+void Pe::arrive(Header* message) {
+  if (stop_) [[unlikely]]
+    return drop(message);
+  if (message->priority != 0)
+    ranked_.push({message, ranked_ever_++});
+  else
+    deliver(message);
+}
+
+void Pe::deliver(Header* message) {
+  if (message->flags & to_all) return on_all(message);
+  if (message->entry >= first_system_entry) return on_system(message);
+  Elements* const elements = this->elements(message->array);
+  if (!elements) return early_[message->array].push_back({message, {}, true});
+  Elements::Place& place = elements->place(message->element);
+  if (message->flags & constructor) {
+    if (place.element)
+      fail("element " + text_of(place.element->index()) + " of a sparse array was inserted twice");
+    else
+      make_element(*elements, message->element, message);
+    return consume(message);
+  }
+  if (place.element) [[likely]]
+    return run_one(place.element, *entries_.entries[message->entry], message);
+  if (place.pe != number_) return forward(place.pe, message);
+  elements->park(message->element, message);
+}
+
+void Pe::run_one(core::ElementBase* element, const core::Entry& entry, Header* message) {
+  running_ = &entry;
+  runs_on_ = element;
+  entry.run(element, message);
+  running_ = nullptr;
+  ++done_;
+  pool_->give(message);
+}
+
+// Done with a message whose arguments are still in it.
+void Pe::consume(Header* message) {
+  ++done_;
+  drop(message);
+}
+
+void Pe::drop(Header* message) {
+  if (message->entry < first_system_entry)
+    if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
+  pool_->give(message);
+}
+
+void Pe::drop_messages() {
+  inbox_->take([&](message::Link* link) { arrive(header_of(link)); });
+  while (own_first_) {
+    Header* const message = own_first_;
+    own_first_ = static_cast<Header*>(message->next);
+    drop(message);
+  }
+  own_last_ = nullptr;
+  for (; !ranked_.empty(); ranked_.pop()) drop(ranked_.top().message);
+  for (auto& [array, messages] : early_)
+    for (const Early& early : messages) drop(early.message);
+  early_.clear();
+}
+
+// --- messages ---
+
+Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
+  void* const memory = pool_->get(bytes, entry);
+  if (!memory) return nullptr;
+  return new (memory) Header{.next = nullptr,
+                             .producer = number_,
+                             .entry = entry,
+                             .array = 0,
+                             .element = 0,
+                             .bytes = bytes,
+                             .priority = 0,
+                             .flags = 0,
+                             .hops = 0,
+                             .from = number_};
+}
+
+void Pe::post(Header* message, std::uint16_t array, const Index& index) {
+  message->array = array;
+  if (stop_) [[unlikely]]
+    return drop(message);
+  ++sent_;
+  Elements* const elements = this->elements(array);
+  if (!elements) [[unlikely]]
+    return early_[array].push_back({message, index, false});
+  route(message, *elements, index);
+}
+
+void Pe::route(Header* message, Elements& elements, const Index& index) {
+  const auto number = elements.number_of(index);
+  if (!number) [[unlikely]] {
+    fail("there is no element " + text_of(index) + " in an array of " + text_of(elements.shape));
+    return drop(message);
+  }
+  message->element = *number;
+  const std::uint32_t pe = elements.place(*number).pe;
+  if (pe == number_)
+    enqueue(message);
+  else
+    forward(pe, message);
+}
+
+void Pe::enqueue(Header* message) {
+  if (message->priority != 0) return ranked_.push({message, ranked_ever_++});
+  message->next = nullptr;
+  if (own_last_)
+    own_last_->next = message;
+  else
+    own_first_ = message;
+  own_last_ = message;
+}
+
+void Pe::send(std::uint32_t pe, Header* message) {
+  ++sent_;
+  forward(pe, message);
+}
+
+void Pe::forward(std::uint32_t pe, Header* message) {
+  Peer& peer = *peers_[pe];
+  if (peer.lane.push(link_of(message))) {
+    waiter_.ring(static_cast<int>(pe));
+  } else if (!peer.staged) {
+    peer.staged = true;
+    staged_.push_back(pe);
+  }
+}
+
+Header* Pe::copy(const Header* message) {
+  Header* const out = get(message->bytes, message->entry);
+  if (!out) return no_memory(message->bytes), nullptr;
+  out->array = message->array;
+  out->element = message->element;
+  out->flags = message->flags;
+  const core::Entry* entry = message->entry < first_system_entry ? entries_.entries[message->entry] : nullptr;
+  if (entry && entry->copy)
+    entry->copy(message, out);
+  else
+    std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes - sizeof(Header));
+  return out;
+}
+
+void Pe::spread(const Header* message) {
+  const auto root = static_cast<std::uint32_t>(message->element);
+  const std::uint32_t mine = (number_ + count_ - root) % count_;
+  for (std::uint32_t i = 1; i <= tree_arity; ++i) {
+    const std::uint32_t child = tree_arity * mine + i;
+    if (child >= count_) break;
+    if (Header* const next = copy(message)) send((child + root) % count_, next);
+  }
+}
+
+void Pe::post_to_all(Header* message, std::uint16_t array) {
+  message->array = array;
+  message->element = number_;
+  message->flags |= to_all;
+  if (stop_) return drop(message);
+  ++sent_;
+  enqueue(message);
+}
+
+void Pe::no_memory(std::size_t bytes) {
+  fail("PE " + std::to_string(number_) + ": there is no memory for a message of " + std::to_string(bytes) +
+       " bytes");
+}
+
+// --- what the runtime itself says ---
+
+void Pe::on_all(Header* message) {
+  const std::uint16_t array = message->array;
+  if (message->entry >= first_system_entry) {
+    spread(message);
+    return on_system(message);
+  }
+  Elements* const elements = this->elements(array);
+  const bool makes = (message->flags & constructor) != 0;
+  if (!elements || (!elements->made && !makes)) return early_[array].push_back({message, {}, true});
+  spread(message);
+  if (makes) {
+    make_elements(array, message);
+  } else {
+    const core::Entry& entry = *entries_.entries[message->entry];
+    running_ = &entry;
+    for (std::size_t i = 0; i < elements->local().size() && !stop_; ++i) {
+      runs_on_ = elements->local()[i];
+      entry.run_shared(elements->local()[i], message);
+    }
+    running_ = nullptr;
+  }
+  consume(message);
+}
+
+void Pe::on_system(Header* message) {
+  switch (static_cast<System>(message->entry)) {
+    case System::declare: declare(message->array, payload_of<Shape>(message)); break;
+    case System::partial: reductions_.on_partial(message); break;
+    case System::quiescence: waves_.ask(payload_of<Callback>(message)); break;
+    case System::done_inserting: done_inserting(message->array, payload_of<Callback>(message)); break;
+    case System::tally:
+      if (Header* answer = system(System::tallied, message->array, elements(message->array)->local().size()))
+        number_ == 0 ? (++sent_, enqueue(answer)) : send(0, answer);
+      break;
+    case System::tallied: on_tallied(message->array, payload_of<std::uint64_t>(message)); break;
+    case System::count: waves_.on_count(); return pool_->give(message);
+    case System::counted: waves_.on_counted(message); return pool_->give(message);
+  }
+  consume(message);
+}
+
+// --- arrays ---
+
+std::uint16_t Pe::create(const Shape& shape, Header* constructor) {
+  const std::uint64_t array = std::uint64_t{arrays_made_} * count_ + number_;
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  const bool fits =
+      shape.x >= 0 && shape.y >= 0 && shape.z >= 0 && shape.x <= most && shape.y <= most && shape.z <= most &&
+      static_cast<double>(shape.x) * static_cast<double>(shape.y) * static_cast<double>(shape.z) <=
+          static_cast<double>(most);
+  if (!fits)
+    fail("an array of " + text_of(shape) + " elements can't be: between 0 and " + std::to_string(most) +
+         " can");
+  else if (array > 0xffff)
+    fail("PE " + std::to_string(number_) + " has created too many arrays: " + std::to_string(arrays_made_));
+  const auto number = static_cast<std::uint16_t>(array);
+  Header* const declaration = fits && array <= 0xffff ? system(System::declare, number, shape) : nullptr;
+  if (!declaration || stop_) {
+    if (declaration) pool_->give(declaration);
+    if (constructor) drop(constructor);
+    return number;
+  }
+  ++arrays_made_;
+  for (Header* message : {declaration, constructor}) {  // here at once: what follows may need it
+    if (!message) continue;
+    message->array = number;
+    message->element = number_;
+    message->flags |= to_all | (message == constructor ? Flags::constructor : 0);
+    ++sent_;
+    on_all(message);
+  }
+  return number;
+}
+
+void Pe::declare(std::uint16_t array, const Shape& shape) {
+  if (array >= arrays_.size()) arrays_.resize(array + std::size_t{1});
+  arrays_[array] = std::make_unique<Elements>(shape, number_, count_);
+  if (!shape.is_sparse) return;  // the others are made first
+  arrays_[array]->made = true;
+  take_early(array, *arrays_[array]);
+}
+
+void Pe::make_elements(std::uint16_t array, const Header* message) {
+  Elements& elements = *this->elements(array);
+  for (std::uint64_t number = elements.first_mine(); number < elements.end_mine() && !stop_; ++number)
+    make_element(elements, number, message);
+  elements.made = true;
+  take_early(array, elements);
+}
+
+void Pe::make_element(Elements& elements, std::uint64_t number, const Header* message) {
+  const core::BeingMade outer = std::exchange(being_made_, {elements.index_of(number), message->array});
+  const core::Entry* const outer_entry = std::exchange(running_, entries_.entries[message->entry]);
+  const core::ElementBase* const outer_element = std::exchange(runs_on_, nullptr);
+  bool made = false;
+  if (core::ElementBase* const element = running_->make(message)) {
+    elements.settle(number, element);
+    made = true;
+  }
+  being_made_ = outer;
+  running_ = outer_entry;
+  runs_on_ = outer_element;
+  if (!made) return;
+  for (Header* waited : elements.take_waiting(number)) deliver(waited);
+}
+
+// Now, before any that are still to come: they would overtake these.
+void Pe::take_early(std::uint16_t array, Elements& elements) {
+  const auto found = early_.find(array);
+  if (found == early_.end()) return;
+  const std::vector<Early> messages = std::move(found->second);
+  early_.erase(found);
+  for (const Early& early : messages) {
+    if (early.numbered)
+      deliver(early.message);
+    else
+      route(early.message, elements, early.index);
+  }
+}
+
+void Pe::insert(Header* message, std::uint16_t array, const Index& index) {
+  message->flags |= constructor;
+  post(message, array, index);
+}
+
+void Pe::done_inserting(std::uint16_t array, const Callback& then) {
+  if (number_ != 0) {
+    if (Header* message = system(System::done_inserting, array, then)) send(0, message);
+    return;
+  }
+  tallies_[array] = {then, 0, count_};
+  waves_.ask({tally_elements, array, 0, {}});
+}
+
+void Pe::on_tallied(std::uint16_t array, std::uint64_t elements) {
+  Tally& tally = tallies_[array];
+  tally.elements += elements;
+  if (--tally.missing > 0) return;
+  reductions_.set_total(array, tally.elements);
+  call(tally.then);
+  tallies_.erase(array);
+}
+
+void Pe::contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
+                    const Callback& then) {
+  if (!stop_) reductions_.contribute(from, data, bytes, fold, then);
+}
+
+// --- callbacks, and the end ---
+
+void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
+  if (then.kind == Callback::Kind::nothing) return;
+  if (then.kind == Callback::Kind::exit) return exit(0);
+  if (then.kind == tally_elements) {
+    Header* const message = system(System::tally, then.array, 0);
+    if (message) post_to_all(message, then.array);
+    return;
+  }
+  const core::Entry& entry = *entries_.entries[then.entry];
+  std::size_t size = 0;
+  if (!entry.from_result || !entry.from_result(result, bytes, nullptr, &size))
+    return fail(name_of(entry) + " can't take a result of " + std::to_string(bytes) + " bytes");
+  Header* const message = get(size, then.entry);
+  if (!message) return no_memory(size);
+  entry.from_result(result, bytes, message, &size);
+  if (then.kind == Callback::Kind::all)
+    post_to_all(message, then.array);
+  else
+    post(message, then.array, then.index);
+}
+
+void Pe::on_quiescence(const Callback& then) {
+  if (number_ == 0) return waves_.ask(then);
+  if (Header* message = system(System::quiescence, 0, then)) send(0, message);
+}
+
+void Pe::after(double seconds, const Callback& then) {
+  const double ns = std::min(std::max(seconds, 0.0) * 1e9, 4e18);
+  timers_.push({message::now_ns() + static_cast<std::int64_t>(ns), then});
+}
+
+void Pe::exit(int status) {
+  if (stop_) return;
+  mailbox_->status.store(std::max(status, mailbox_->status.load(std::memory_order_relaxed)),
+                         std::memory_order_relaxed);
+  stop_ = true;
+  for (std::uint32_t pe = 0; pe < count_; ++pe) {
+    mailboxes_[pe]->stop.store(true, std::memory_order_relaxed);
+    waiter_.ring(static_cast<int>(pe));
+  }
+}
+
+void Pe::failed(const char* what) {
+  std::string where = "PE " + std::to_string(number_);
+  if (running_ && runs_on_)
+    where += ": " + name_of(*running_) + " of element " + text_of(runs_on_->index());
+  else if (running_)
+    where += ": " + name_of(*running_);
+  fail(where + ": " + what);
+}
+
+void Pe::fail(const std::string& what) {
+  if (!failed_) std::fprintf(stderr, "nigh chare: %s\n", what.c_str());
+  failed_ = true;
+  exit(1);
+}
+
+}  // namespace nigh::chare

@@ -1,0 +1,220 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A processing element: the scheduler of one thread. One round takes what came in, runs it, runs what was
+// sent within this PE, and puts what is for others on its way; where there is nothing it waits as the ranks
+// of a space do.
+//
+//     inbox ─┬─ priority 0 ─────────────► run          first: priorities below 0
+//            └─ others ───► heap ───────► run          then:  the inbox, the PE's own messages in order
+//     own messages ─► first in, first out ► run        last:  priorities above 0
+//
+// All of this is the PE's own: no other thread writes it, and it shares no line with another's.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <queue>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "chare/elements.hpp"
+#include "chare/entries.hpp"
+#include "chare/reduction.hpp"
+#include "chare/wave.hpp"
+#include "message/inbox.hpp"
+#include "message/pool.hpp"
+#include "message/wait.hpp"
+#include "space/space.hpp"
+
+namespace nigh::chare {
+
+using core::Header;
+
+// What a PE shows the others (space::Root::chare), in memory of the space.
+struct alignas(128) Mailbox {
+  message::PoolDoor door;
+  message::InboxMemory<> inbox;
+  std::uint64_t digest = 0;                               // of the program's entry methods
+  alignas(128) message::atomic<std::uint32_t> stage = 0;  // how far its end has come
+  message::atomic<bool> stop = false;                     // by whoever ends the job
+  message::atomic<int> status = 0;
+};
+
+// The runtime's own messages.
+enum class System : std::uint16_t {
+  declare = first_system_entry,
+  partial,         // of a reduction, to the parent
+  quiescence,      // a callback for PE 0
+  done_inserting,  // another
+  tally,           // PE 0 asks how many elements of an array are there
+  tallied,
+  count,  // a wave's way down; these two are not counted themselves
+  counted
+};
+
+enum Flags : std::uint16_t {
+  to_all = 1,  // `element` is the PE that it came from
+  constructor = 2
+};
+
+inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
+inline constexpr std::uint32_t buffer_tag =
+    0x10000;  // of the debug mode; others are numbers of entry methods
+// A callback of the runtime's own: PE 0 asks how many elements that array has.
+inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
+
+class Pe {
+ public:
+  Pe(space::Space& space, message::Waiter& waiter, bool debug);
+  Pe(const Pe&) = delete;
+  Pe& operator=(const Pe&) = delete;
+  ~Pe();
+  // Meets the others. False, and told: there is no memory, or they run another program.
+  [[nodiscard]] bool open();
+  // Until the job ends. The status of all.
+  int run(void (*main)(void*), void* argument);
+
+  // What entry methods may call, in the words of core.hpp.
+  Header* get(std::size_t bytes, std::uint16_t entry);
+  void* get_memory(std::size_t bytes) { return pool_->get(bytes, buffer_tag); }
+  void give_memory(void* memory) { pool_->give(memory); }
+  void post(Header* message, std::uint16_t array, const Index& index);
+  void post_to_all(Header* message, std::uint16_t array);
+  std::uint16_t create(const Shape& shape, Header* constructor);
+  void insert(Header* constructor, std::uint16_t array, const Index& index);
+  void done_inserting(std::uint16_t array, const Callback& then);
+  void contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
+                  const Callback& then);
+  void on_quiescence(const Callback& then);
+  void after(double seconds, const Callback& then);
+  void exit(int status);
+  void failed(const char* what);  // in the entry method that runs
+  [[nodiscard]] Elements* elements(std::uint16_t array) {
+    return array < arrays_.size() ? arrays_[array].get() : nullptr;
+  }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] const core::BeingMade& being_made() const { return being_made_; }
+
+  // The PE of this thread; null: none.
+  static Pe* here();
+
+ private:
+  friend class Reductions;
+  friend class Waves;
+  struct Peer {
+    Peer(const message::InboxMemory<>& inbox, std::uint32_t from) : lane(inbox, from) {}
+    message::Lane<> lane;
+    bool staged = false;
+  };
+  struct Ranked {  // a message with a priority
+    Header* message;
+    std::uint64_t number;  // of equal ones the first comes first
+    bool operator<(const Ranked& other) const {
+      return message->priority != other.message->priority ? message->priority > other.message->priority
+                                                          : number > other.number;
+    }
+  };
+  struct Early {  // a message for an array that this PE does not know yet, or has no elements of yet
+    Header* message;
+    Index index;
+    bool numbered;  // its element is known by number
+  };
+  struct Tally {  // at PE 0
+    Callback then;
+    std::uint64_t elements = 0;
+    std::uint32_t missing = 0;
+  };
+  struct Timer {
+    std::int64_t at;
+    Callback then;
+    bool operator<(const Timer& other) const { return at > other.at; }
+  };
+
+  // The loop
+  bool round();
+  bool run_urgent(int below);
+  bool run_own();
+  bool look_at_timers();
+  bool publish();
+  void arrive(Header* message);
+  void deliver(Header* message);
+  void run_one(core::ElementBase* element, const core::Entry& entry, Header* message);
+  void consume(Header* message);
+  // Messages
+  void route(Header* message, Elements& elements, const Index& index);
+  void enqueue(Header* message);                    // for this PE
+  void send(std::uint32_t pe, Header* message);     // for another, counted
+  void forward(std::uint32_t pe, Header* message);  // not counted again
+  Header* copy(const Header* message);
+  void spread(const Header* message);  // to this PE's children in the tree of PEs
+  template <class Payload>
+  Header* system(System kind, std::uint16_t array, const Payload& payload, std::size_t more = 0) {
+    static_assert(std::is_trivially_copyable_v<Payload>);
+    const std::size_t bytes = sizeof(Header) + sizeof payload + more;
+    Header* const message = get(bytes, static_cast<std::uint16_t>(kind));
+    if (!message) return no_memory(bytes), nullptr;
+    message->array = array;
+    std::memcpy(static_cast<void*>(message + 1), &payload, sizeof payload);
+    return message;
+  }
+  template <class Payload>
+  static Payload payload_of(const Header* message) {
+    Payload out;
+    std::memcpy(static_cast<void*>(&out), message + 1, sizeof out);
+    return out;
+  }
+  void no_memory(std::size_t bytes);
+  // The runtime's own
+  void on_all(Header* message);
+  void on_system(Header* message);
+  void declare(std::uint16_t array, const Shape& shape);
+  void make_elements(std::uint16_t array, const Header* message);
+  void make_element(Elements& elements, std::uint64_t number, const Header* message);
+  void take_early(std::uint16_t array, Elements& elements);
+  void on_tallied(std::uint16_t array, std::uint64_t elements);
+  void call(const Callback& then, const void* result = nullptr, std::size_t bytes = 0);
+  void fail(const std::string& what);
+  [[nodiscard]] std::string what_is(std::uint32_t tag) const;
+  // The end
+  void reach(std::uint32_t stage);
+  void drop_messages();
+  void drop(Header* message);
+
+  space::Space& space_;
+  message::Waiter& waiter_;
+  const Entries& entries_;
+  std::uint32_t number_, count_;
+  bool stop_ = false;
+  bool failed_ = false;
+  std::uint64_t sent_ = 0, done_ = 0;  // messages, without those of waves
+
+  Mailbox* mailbox_ = nullptr;
+  std::vector<Mailbox*> mailboxes_;
+  std::unique_ptr<message::Pool> pool_;
+  std::unique_ptr<message::Inbox<>> inbox_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::uint32_t> staged_;  // peers that have messages on their lanes
+  Header *own_first_ = nullptr, *own_last_ = nullptr;
+  std::priority_queue<Ranked> ranked_;
+  std::uint64_t ranked_ever_ = 0;
+  std::priority_queue<Timer> timers_;
+  unsigned rounds_ = 0;
+
+  std::vector<std::unique_ptr<Elements>> arrays_;
+  std::uint16_t arrays_made_ = 0;
+  std::unordered_map<std::uint16_t, std::vector<Early>> early_;
+  std::unordered_map<std::uint16_t, Tally> tallies_;
+  Reductions reductions_;
+  Waves waves_;
+  core::BeingMade being_made_;
+  const core::Entry* running_ = nullptr;
+  const core::ElementBase* runs_on_ = nullptr;
+  message::PoolDebug debug_;
+};
+
+}  // namespace nigh::chare

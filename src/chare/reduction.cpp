@@ -1,0 +1,85 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chare/reduction.hpp"
+
+#include <cstring>
+
+#include "chare/pe.hpp"
+
+namespace nigh::chare {
+
+// A message's payload, with the data behind it.
+struct Reductions::Part {
+  std::uint64_t number = 0, count = 0, bytes = 0;
+  Callback then;
+  std::uint16_t fold = 0;
+};
+
+void Reductions::contribute(core::ElementBase& from, const void* data, std::size_t bytes,
+                            const core::Fold& fold, const Callback& then) {
+  const std::uint16_t array = from.array_number();
+  const std::uint64_t number = from.reductions++;
+  Partial& partial = arrays_[array].partials[number];
+  this->fold(partial, {number, 1, bytes, then, fold.number}, data);
+  ++partial.here;
+  look(array, number);
+}
+
+void Reductions::on_partial(const core::Header* message) {
+  const auto part = Pe::payload_of<Part>(message);
+  fold(arrays_[message->array].partials[part.number], part,
+       reinterpret_cast<const char*>(message + 1) + sizeof part);
+  look(message->array, part.number);
+}
+
+void Reductions::set_total(std::uint16_t array, std::uint64_t elements) {
+  OfArray& all = arrays_[array];
+  all.total = elements;
+  for (auto at = all.partials.begin(); at != all.partials.end();) look(array, (at++)->first);
+}
+
+void Reductions::fold(Partial& into, const Part& part, const void* data) {
+  if (part.then.kind != Callback::Kind::nothing) into.then = part.then;
+  if (into.count == 0) {
+    into.data.resize(part.bytes);
+    if (part.bytes > 0) std::memcpy(into.data.data(), data, part.bytes);
+    into.fold = part.fold;
+  } else if (into.data.size() != part.bytes || into.fold != part.fold) {
+    pe_.fail("contributions to one reduction differ: " + std::to_string(part.bytes) + " bytes and " +
+             std::to_string(into.data.size()) + ", or two operations");
+  } else if (part.bytes > 0) {
+    const core::Fold& fold = *pe_.entries_.folds[part.fold];
+    fold.fold(into.data.data(), data, part.bytes / fold.item_bytes);
+  }
+  into.count += part.count;
+}
+
+// Whether it is time to pass it on.
+void Reductions::look(std::uint16_t array, std::uint64_t number) {
+  OfArray& all = arrays_[array];
+  Partial& partial = all.partials[number];
+  Elements& elements = *pe_.elements(array);
+  if (pe_.number() == 0) {
+    const std::uint64_t total =
+        elements.shape.is_sparse ? all.total : static_cast<std::uint64_t>(elements.shape.elements());
+    if (total != 0 && partial.count >= total) finish(array, number);
+    return;
+  }
+  if (partial.here >= elements.local().size()) all.passed = std::max(all.passed, number + 1);
+  if (number >= all.passed) return;
+  const Part part{number, partial.count, partial.data.size(), partial.then, partial.fold};
+  Header* const message = pe_.system(System::partial, array, part, partial.data.size());
+  if (!message) return;
+  if (!partial.data.empty())
+    std::memcpy(reinterpret_cast<char*>(message + 1) + sizeof part, partial.data.data(), partial.data.size());
+  all.partials.erase(number);
+  pe_.send((pe_.number() - 1) / tree_arity, message);
+}
+
+void Reductions::finish(std::uint16_t array, std::uint64_t number) {
+  const auto node = arrays_[array].partials.extract(number);
+  const Partial& partial = node.mapped();
+  pe_.call(partial.then, partial.data.data(), partial.data.size());
+}
+
+}  // namespace nigh::chare

@@ -1,0 +1,51 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reductions over the elements of an array. Each PE folds what its own elements contribute and what comes
+// from below it in the tree of PEs, and passes it on once all of its elements have contributed. The root
+// counts contributions: it needs to know of no PE whether it has elements, so that these may move.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "nigh/chare/core.hpp"
+
+namespace nigh::chare {
+
+class Pe;
+
+class Reductions {
+ public:
+  explicit Reductions(Pe& pe) : pe_(pe) {}
+  void contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
+                  const Callback& then);
+  // From a child in the tree: System::partial.
+  void on_partial(const core::Header* message);
+  // At the root, for a sparse array: so many elements has it.
+  void set_total(std::uint16_t array, std::uint64_t elements);
+
+ private:
+  struct Partial {
+    std::vector<char> data;
+    std::uint64_t count = 0, here = 0;  // contributions; of elements of this PE
+    std::uint16_t fold = 0;
+    Callback then;
+  };
+  struct OfArray {
+    std::map<std::uint64_t, Partial> partials;  // by the reduction's number
+    std::uint64_t passed = 0;                   // of those before it all elements here have contributed
+    std::uint64_t total = 0;                    // sparse arrays, at the root; 0: not known yet
+  };
+  struct Part;
+  void fold(Partial& into, const Part& part, const void* data);
+  void look(std::uint16_t array, std::uint64_t number);
+  void finish(std::uint16_t array, std::uint64_t number);
+
+  Pe& pe_;
+  std::unordered_map<std::uint16_t, OfArray> arrays_;
+};
+
+}  // namespace nigh::chare
