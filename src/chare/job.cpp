@@ -19,7 +19,13 @@
 #include "space/thread_space.hpp"
 #include "sys/os.hpp"
 
-namespace nigh::chare::core {
+namespace nigh::chare {
+
+void no_pe() {
+  throw std::logic_error("nigh::chare was called by a thread that is no PE: only within run()");
+}
+
+namespace core {
 
 namespace {
 
@@ -27,7 +33,7 @@ constexpr int most_pes = 4096;
 
 Pe& mine() {
   Pe* const pe = Pe::here();
-  if (!pe) throw std::logic_error("nigh::chare was called by a thread that is no PE: only within run()");
+  if (!pe) no_pe();
   return *pe;
 }
 
@@ -77,12 +83,6 @@ const char* value_of(std::string_view name, int argc, char** argv, int i, int& w
 
 }  // namespace
 
-Header* get(std::size_t bytes, const Entry& entry) { return mine().get(bytes, entry.number); }
-void* get_memory(std::size_t bytes) { return mine().get_memory(bytes); }
-void give_memory(void* memory) {
-  if (Pe* const pe = Pe::here()) pe->give_memory(memory);  // else it has gone with its pool
-}
-void post(Header* message, std::uint16_t array, const Index& index) { mine().post(message, array, index); }
 void post_to_all(Header* message, std::uint16_t array) { mine().post_to_all(message, array); }
 std::uint16_t create(const Shape& shape, Header* constructor) { return mine().create(shape, constructor); }
 void insert(Header* constructor, std::uint16_t array, const Index& index) {
@@ -169,4 +169,5 @@ int run(const Settings& wanted, void (*main)(void*), void* argument) {
   return status < 0 ? 1 : status;
 }
 
-}  // namespace nigh::chare::core
+}  // namespace core
+}  // namespace nigh::chare

@@ -13,14 +13,11 @@ namespace nigh::chare {
 
 namespace {
 
-thread_local Pe* this_pe = nullptr;
-
 constexpr std::uint32_t first_lines = 16;  // of each producer's ring: 112 messages before it grows
 constexpr std::size_t most_taken = 128, most_own = 64;  // messages in a round
 
 static_assert(offsetof(Header, next) == offsetof(message::Link, next));
 static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
-message::Link* link_of(Header* message) { return reinterpret_cast<message::Link*>(message); }
 Header* header_of(message::Link* link) { return reinterpret_cast<Header*>(link); }
 
 const char* text(message::PoolFault::Kind kind) {
@@ -32,8 +29,6 @@ const char* text(message::PoolFault::Kind kind) {
 }
 
 }  // namespace
-
-Pe* Pe::here() { return this_pe; }
 
 Pe::Pe(space::Space& space, message::Waiter& waiter, bool debug)
     : space_(space),
@@ -56,7 +51,7 @@ std::string Pe::what_is(std::uint32_t tag) const {
 }
 
 Pe::~Pe() {
-  if (this_pe == this) this_pe = nullptr;
+  if (here_ == this) here_ = nullptr;
 }
 
 bool Pe::open() {
@@ -90,7 +85,7 @@ bool Pe::open() {
 }
 
 int Pe::run(void (*main)(void*), void* argument) {
-  this_pe = this;
+  here_ = this;
   if (number_ == 0 && main) main(argument);
   while (!stop_) {
     const message::Waited waited = waiter_.until([&] { return round(); }, message::Waiter::anybody);
@@ -115,7 +110,7 @@ int Pe::run(void (*main)(void*), void* argument) {
   peers_.clear();
   int status = 0;
   for (Mailbox* box : mailboxes_) status = std::max(status, box->status.load(std::memory_order_relaxed));
-  this_pe = nullptr;
+  here_ = nullptr;
   return status;
 }
 
@@ -204,9 +199,26 @@ void Pe::arrive(Header* message) {
     deliver(message);
 }
 
-void Pe::deliver(Header* message) {
+inline void Pe::deliver(Header* message) {
+  if (message->flags == 0) [[likely]]
+    if (Elements* const elements = this->elements(message->array)) [[likely]]
+      if (core::ElementBase* const element = elements->place(message->element).element) [[likely]]
+        return run_one(element, message);
+  deliver_slowly(message);
+}
+
+inline void Pe::run_one(core::ElementBase* element, Header* message) {
+  running_ = entries_.entries[message->entry];
+  runs_on_ = element;
+  running_->run(element, message);
+  running_ = nullptr;
+  ++done_;
+  pool_->give(message);
+}
+
+void Pe::deliver_slowly(Header* message) {
   if (message->flags & to_all) return on_all(message);
-  if (message->entry >= first_system_entry) return on_system(message);
+  if (message->flags & of_the_system) return on_system(message);
   Elements* const elements = this->elements(message->array);
   if (!elements) return early_[message->array].push_back({message, {}, true});
   Elements::Place& place = elements->place(message->element);
@@ -217,19 +229,8 @@ void Pe::deliver(Header* message) {
       make_element(*elements, message->element, message);
     return consume(message);
   }
-  if (place.element) [[likely]]
-    return run_one(place.element, *entries_.entries[message->entry], message);
   if (place.pe != number_) return forward(place.pe, message);
   elements->park(message->element, message);
-}
-
-void Pe::run_one(core::ElementBase* element, const core::Entry& entry, Header* message) {
-  running_ = &entry;
-  runs_on_ = element;
-  entry.run(element, message);
-  running_ = nullptr;
-  ++done_;
-  pool_->give(message);
 }
 
 // Done with a message whose arguments are still in it.
@@ -239,7 +240,7 @@ void Pe::consume(Header* message) {
 }
 
 void Pe::drop(Header* message) {
-  if (message->entry < first_system_entry)
+  if (!(message->flags & of_the_system))
     if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
   pool_->give(message);
 }
@@ -260,22 +261,7 @@ void Pe::drop_messages() {
 
 // --- messages ---
 
-Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
-  void* const memory = pool_->get(bytes, entry);
-  if (!memory) return nullptr;
-  return new (memory) Header{.next = nullptr,
-                             .producer = number_,
-                             .entry = entry,
-                             .array = 0,
-                             .element = 0,
-                             .bytes = bytes,
-                             .priority = 0,
-                             .flags = 0,
-                             .hops = 0,
-                             .from = number_};
-}
-
-void Pe::post(Header* message, std::uint16_t array, const Index& index) {
+inline void Pe::post(Header* message, std::uint16_t array, const Index& index) {
   message->array = array;
   if (stop_) [[unlikely]]
     return drop(message);
@@ -286,7 +272,7 @@ void Pe::post(Header* message, std::uint16_t array, const Index& index) {
   route(message, *elements, index);
 }
 
-void Pe::route(Header* message, Elements& elements, const Index& index) {
+inline void Pe::route(Header* message, Elements& elements, const Index& index) {
   const auto number = elements.number_of(index);
   if (!number) [[unlikely]] {
     fail("there is no element " + text_of(index) + " in an array of " + text_of(elements.shape));
@@ -300,7 +286,7 @@ void Pe::route(Header* message, Elements& elements, const Index& index) {
     forward(pe, message);
 }
 
-void Pe::enqueue(Header* message) {
+inline void Pe::enqueue(Header* message) {
   if (message->priority != 0) return ranked_.push({message, ranked_ever_++});
   message->next = nullptr;
   if (own_last_)
@@ -315,23 +301,13 @@ void Pe::send(std::uint32_t pe, Header* message) {
   forward(pe, message);
 }
 
-void Pe::forward(std::uint32_t pe, Header* message) {
-  Peer& peer = *peers_[pe];
-  if (peer.lane.push(link_of(message))) {
-    waiter_.ring(static_cast<int>(pe));
-  } else if (!peer.staged) {
-    peer.staged = true;
-    staged_.push_back(pe);
-  }
-}
-
 Header* Pe::copy(const Header* message) {
   Header* const out = get(message->bytes, message->entry);
   if (!out) return no_memory(message->bytes), nullptr;
   out->array = message->array;
   out->element = message->element;
   out->flags = message->flags;
-  const core::Entry* entry = message->entry < first_system_entry ? entries_.entries[message->entry] : nullptr;
+  const core::Entry* entry = !(message->flags & of_the_system) ? entries_.entries[message->entry] : nullptr;
   if (entry && entry->copy)
     entry->copy(message, out);
   else
@@ -367,7 +343,7 @@ void Pe::no_memory(std::size_t bytes) {
 
 void Pe::on_all(Header* message) {
   const std::uint16_t array = message->array;
-  if (message->entry >= first_system_entry) {
+  if (message->flags & of_the_system) {
     spread(message);
     return on_system(message);
   }
@@ -572,4 +548,23 @@ void Pe::fail(const std::string& what) {
   exit(1);
 }
 
+namespace core {
+
+// What every message calls, beside the code that it is.
+namespace {
+Pe& mine() {
+  Pe* const pe = Pe::here();
+  if (!pe) [[unlikely]]
+    no_pe();
+  return *pe;
+}
+}  // namespace
+Header* get(std::size_t bytes, const Entry& entry) { return mine().get(bytes, entry.number); }
+void* get_memory(std::size_t bytes) { return mine().get_memory(bytes); }
+void give_memory(void* memory) {
+  if (Pe* const pe = Pe::here()) pe->give_memory(memory);  // else it has gone with its pool
+}
+void post(Header* message, std::uint16_t array, const Index& index) { mine().post(message, array, index); }
+
+}  // namespace core
 }  // namespace nigh::chare

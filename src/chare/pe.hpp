@@ -56,9 +56,10 @@ enum class System : std::uint16_t {
   counted
 };
 
-enum Flags : std::uint16_t {
-  to_all = 1,  // `element` is the PE that it came from
-  constructor = 2
+enum Flags : std::uint16_t {  // none: a call of an entry method of one element
+  to_all = 1,                 // `element` is the PE that it came from
+  constructor = 2,
+  of_the_system = 4
 };
 
 inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
@@ -101,7 +102,7 @@ class Pe {
   [[nodiscard]] const core::BeingMade& being_made() const { return being_made_; }
 
   // The PE of this thread; null: none.
-  static Pe* here();
+  static Pe* here() { return here_; }
 
  private:
   friend class Reductions;
@@ -143,7 +144,8 @@ class Pe {
   bool publish();
   void arrive(Header* message);
   void deliver(Header* message);
-  void run_one(core::ElementBase* element, const core::Entry& entry, Header* message);
+  void deliver_slowly(Header* message);
+  void run_one(core::ElementBase* element, Header* message);
   void consume(Header* message);
   // Messages
   void route(Header* message, Elements& elements, const Index& index);
@@ -159,6 +161,7 @@ class Pe {
     Header* const message = get(bytes, static_cast<std::uint16_t>(kind));
     if (!message) return no_memory(bytes), nullptr;
     message->array = array;
+    message->flags = of_the_system;
     std::memcpy(static_cast<void*>(message + 1), &payload, sizeof payload);
     return message;
   }
@@ -184,6 +187,9 @@ class Pe {
   void reach(std::uint32_t stage);
   void drop_messages();
   void drop(Header* message);
+
+  // One load for each use: there is room for a pointer even where the library is opened late.
+  __attribute__((tls_model("initial-exec"))) static constinit thread_local inline Pe* here_ = nullptr;
 
   space::Space& space_;
   message::Waiter& waiter_;
@@ -216,5 +222,33 @@ class Pe {
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
 };
+
+inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
+  void* const memory = pool_->get(bytes, entry);
+  if (!memory) return nullptr;
+  return new (memory) Header{.next = nullptr,
+                             .producer = number_,
+                             .entry = entry,
+                             .array = 0,
+                             .element = 0,
+                             .bytes = bytes,
+                             .priority = 0,
+                             .flags = 0,
+                             .hops = 0,
+                             .from = number_};
+}
+
+inline void Pe::forward(std::uint32_t pe, Header* message) {
+  Peer& peer = *peers_[pe];
+  if (peer.lane.push(reinterpret_cast<message::Link*>(message))) {
+    waiter_.ring(static_cast<int>(pe));
+  } else if (!peer.staged) {
+    peer.staged = true;
+    staged_.push_back(pe);
+  }
+}
+
+// A thread that is none calls: std::logic_error.
+[[noreturn]] void no_pe();
 
 }  // namespace nigh::chare
