@@ -50,7 +50,7 @@ struct Block : nc::Element<Block> {
   }
   void end() {
     std::printf("%.3f us an iteration\n", 1e6 * (now() - begun) / plan.iterations);
-    nc::exit();
+    nc::finish();
   }
   nc::Proxy<Block> neighbour(int by) {
     return array()[(index().x + by + plan.elements) % plan.elements];

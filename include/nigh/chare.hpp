@@ -16,8 +16,9 @@
 //       });
 //     }
 //
-// `./app --pes 4`. Each message is delivered once. Two messages from one PE to one element are delivered in
-// the order in which they were sent, unless they have priorities, or the element was moved meanwhile.
+// `./app --pes 4` has threads as PEs, `nigh run -n 4 -- ./app` processes. Each message is delivered once. Two
+// messages from one PE to one element are delivered in the order in which they were sent, unless they have
+// priorities, or the element was moved meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,7 @@ namespace nigh::chare {
 
 // The job ends, and run() returns `status` (on all PEs, when what they are at is done). Messages that were
 // not delivered by then are not.
-inline void exit(int status = 0) { core::exit(status); }
+inline void finish(int status = 0) { core::finish(status); }
 
 // `then` is called once no message is under way and none is being worked on. (Four counters: Mattern 1987.)
 inline void on_quiescence(const Callback& then) { core::on_quiescence(then); }
@@ -46,7 +47,7 @@ inline void on_quiescence(const Callback& then) { core::on_quiescence(then); }
 // `then` is called on this PE's initiative after at least that time.
 inline void after(double seconds, const Callback& then) { core::after(seconds, then); }
 
-[[nodiscard]] inline Callback exit_callback() { return {Callback::Kind::exit, 0, 0, {}}; }
+[[nodiscard]] inline Callback finish_callback() { return {Callback::Kind::finish, 0, 0, {}}; }
 
 // How contributions are put together, item by item, in no particular order. Write your own as such a struct.
 struct Sum {
@@ -216,7 +217,11 @@ class Element : public core::ElementBase {
   }
 };
 
-enum class Mode { automatic, threads };
+enum class Mode {
+  automatic,  // processes, if `nigh run -n` has started the program, else threads
+  threads,    // of this process
+  processes   // those of nigh run -n, each a PE: run() once in each of them
+};
 
 struct Options {
   int pes = 0;  // 0: one for each CPU that the process may use
@@ -224,7 +229,7 @@ struct Options {
   bool debug = false;  // the memory of messages is watched: see docs/chare.md
 };
 
-// Runs main() on PE 0, then messages until exit() is called. Returns its status; 1 where an entry method
+// Runs main() on PE 0, then messages until finish() is called. Returns its status; 1 where an entry method
 // threw or there was no memory, told on standard error.
 template <std::invocable Main>
 int run(const Options& options, Main&& main) {
@@ -234,8 +239,8 @@ int run(const Options& options, Main&& main) {
       const_cast<void*>(static_cast<const void*>(std::addressof(main))));
 }
 
-// With --pes N, --mode threads and --chare-debug from the command line, which are taken out of it. 2: it is
-// wrong.
+// With --pes N, --mode auto, threads or processes, and --chare-debug from the command line, which are taken
+// out of it. 2: it is wrong.
 template <std::invocable Main>
 int run(int& argc, char** argv, Main&& main) {
   core::Settings settings;

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Chare, OnPes, testing::Values(1, 2, 3, 8),
 struct Ring : Element<Ring> {
   explicit Ring(int size) : size(size) {}
   void token(int hops) {
-    if (hops == 0) return exit(7);
+    if (hops == 0) return finish(7);
     array()[(index().x + 1) % size].send<&Ring::token>(hops - 1);
   }
   int size;
@@ -104,7 +104,7 @@ TEST_P(OnPes, ArgumentsArrive) {
                        all[i].send<&Taker::buffer>(std::move(buffer), at);
                        all[i].send<&Taker::proxy>(all[3 - i], all);
                      }
-                     on_quiescence(exit_callback());
+                     on_quiescence(finish_callback());
                    }),
             0);
   EXPECT_EQ(wrong, 0);
@@ -127,7 +127,7 @@ TEST_P(OnPes, BroadcastsReachEachElementOnce) {
                      Buffer<int> buffer(5000);
                      buffer[4999] = 4;
                      all.send<&Taker::buffer>(std::move(buffer), nullptr);
-                     on_quiescence(exit_callback());
+                     on_quiescence(finish_callback());
                    }),
             0);
   EXPECT_EQ(wrong, 0);
@@ -146,7 +146,7 @@ struct Site : Element<Site> {
   }
   void answer(int from) {
     FIND(from >= 0 && from < pes());
-    if (++answers == static_cast<int>(extent.x * extent.y * extent.z)) exit(4);
+    if (++answers == static_cast<int>(extent.x * extent.y * extent.z)) finish(4);
   }
   Index extent;
   int answers = 0;
@@ -172,7 +172,7 @@ TEST_P(OnPes, ArraysWithoutElements) {
                    [] {
                      auto none = Array<Site>::create({0, 3}, Index{});
                      none.send<&Site::answer>(0);
-                     on_quiescence(exit_callback());
+                     on_quiescence(finish_callback());
                    }),
             0);
 }
@@ -185,7 +185,7 @@ struct Maker : Element<Maker> {  // arrays made by elements, everywhere, used be
   void use(Array<Ring> rings) {
     for (int i = 0; i < 20; ++i) rings[i].send<&Ring::token>(1 << 20);
     rings.send<&Ring::token>(1 << 20);
-    if (++seen == 8) exit(2);
+    if (++seen == 8) finish(2);
   }
 };
 TEST_P(OnPes, ArraysAreMadeAnywhere) {
@@ -196,7 +196,7 @@ struct Spot : Element<Spot> {
   explicit Spot(int value) : value(value) {}
   void check(int expected) { FIND(value == expected), ++seen; }
   void add(Callback then) { contribute(std::int64_t{value}, sum, then); }
-  void total(std::int64_t value) { FIND(value == 900 * 899 / 2), exit(5); }
+  void total(std::int64_t value) { FIND(value == 900 * 899 / 2), finish(5); }
   void inserted() { array().send<&Spot::add>(array()[Index{-450}].callback<&Spot::total>()); }
   int value;
 };
@@ -222,7 +222,7 @@ struct Sink : Element<Sink> {
   explicit Sink(int senders) : next(static_cast<std::size_t>(senders)) {}
   void number(int from, int n) {
     FIND(next[static_cast<std::size_t>(from)]++ == n);
-    if (++count == 1000 * static_cast<int>(next.size())) exit(3);
+    if (++count == 1000 * static_cast<int>(next.size())) finish(3);
   }
   std::vector<int> next;
   int count = 0;
@@ -255,7 +255,7 @@ struct Queue : Element<Queue> {
     const std::vector<std::pair<int, int>> expected{{-7, 5}, {-1, 2}, {-1, 6}, {0, 0},
                                                     {0, 4},  {3, 3},  {5, 1},  {5, 7}};
     FIND(got == expected);
-    exit(6);
+    finish(6);
   }
   std::vector<std::pair<int, int>> got;
 };
@@ -275,7 +275,7 @@ struct Clock : Element<Clock> {
   void early() { FIND(seen++ == 1); }
   void late() {
     FIND(seen++ == 2 && std::chrono::steady_clock::now() - begun >= std::chrono::milliseconds(30));
-    exit(1);
+    finish(1);
   }
   std::chrono::steady_clock::time_point begun;
 };
@@ -328,7 +328,7 @@ TEST_P(OnPes, Reductions) {
     auto main = [count] {
       auto parts = Array<Part>::create({count}, count);
       for (int i = count - 1; i >= 0; --i) parts[i].send<&Part::go>();
-      on_quiescence(exit_callback());
+      on_quiescence(finish_callback());
     };
     EXPECT_EQ(run_on(GetParam(), main), 0);
     EXPECT_EQ(wrong, 0);
@@ -349,7 +349,7 @@ struct Burst : Element<Burst> {
   void quiet() {
     FIND(seen == (round == 0 ? 2047 : 2 * 2047));
     FIND(asked > 0 || round == 0);
-    if (++round == 2) return exit(9);
+    if (++round == 2) return finish(9);
     array()[1].send<&Burst::split>(10);
     on_quiescence(proxy().callback<&Burst::quiet>());
   }
@@ -367,7 +367,7 @@ TEST_P(OnPes, QuiescenceIsTold) {
 }
 TEST(Chare, NothingLeftToDoIsTold) {
   const std::string told = told_by([] { EXPECT_EQ(run_on(2, [] { Array<Ring>::create({4}, 4); }), 1); });
-  EXPECT_EQ(told, "nigh chare: no message is left and no timer, but exit() was not called\n");
+  EXPECT_EQ(told, "nigh chare: no message is left and no timer, but finish() was not called\n");
 }
 
 // --- random traffic, everything at once ---
@@ -389,7 +389,7 @@ struct Walker : Element<Walker> {
   }
   void arrive(std::uint64_t sum) { contribute_ += sum, ++seen; }
   void tell() { contribute(contribute_, nigh::chare::sum, array()[0].callback<&Walker::total>()); }
-  void total(std::uint64_t all) { FIND(all == 200 * 60), exit(8); }
+  void total(std::uint64_t all) { FIND(all == 200 * 60), finish(8); }
   int size;
   std::mt19937 random;
   std::uint64_t contribute_ = 0;
@@ -454,7 +454,7 @@ std::string told_of(int status, bool debug, A... arguments) {
     EXPECT_EQ(run(Options{.pes = 2, .debug = debug},
                   [&] {
                     Array<Faulty>::create({4}).send<Method>(arguments...);
-                    on_quiescence(exit_callback());
+                    on_quiescence(finish_callback());
                   }),
               status);
   });
@@ -499,7 +499,7 @@ TEST(ChareErrors, OutsideOfRun) {
     try {
       run(Options{}, [] {});
     } catch (const std::logic_error&) { thrown = true; }
-    exit();
+    finish();
   });
   EXPECT_TRUE(thrown);
   EXPECT_EQ(told_by([] { EXPECT_EQ(run(Options{.pes = 100'000}, [] {}), 1); }),
@@ -525,7 +525,7 @@ TEST(ChareExit, LosesNoMemory) {
                                                    Counted(9));
                    all[n % 6].with_priority(n % 3 - 1).send<&Taker::move_only>(std::make_unique<int>(5));
                  }
-                 exit(12);
+                 finish(12);
                }),
         12);
   EXPECT_EQ(Counted::alive, 0);

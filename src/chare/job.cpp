@@ -14,10 +14,19 @@
 #include <thread>
 #include <vector>
 
+#include <nigh/space.h>
+
 #include "base/cpuset.hpp"
 #include "chare/pe.hpp"
+#include "space/process_space.hpp"
 #include "space/thread_space.hpp"
 #include "sys/os.hpp"
+
+// Of libnigh-space.so, which is there if `nigh run -n` preloaded it.
+#pragma weak nigh_space_join
+#pragma weak nigh_space_size
+#pragma weak nigh_space_why
+#pragma weak nigh_space_object
 
 namespace nigh::chare {
 
@@ -30,6 +39,7 @@ namespace core {
 namespace {
 
 constexpr int most_pes = 4096;
+enum class Mode { automatic, threads, processes };  // as chare.hpp has it
 
 Pe& mine() {
   Pe* const pe = Pe::here();
@@ -61,12 +71,52 @@ int live(space::ThreadSpace::Common& common, int number, const CpuSet& usable, c
   const Seat seat(usable, number, settings.pes);
   space::ThreadSpace space(common, number);
   message::Waiter waiter(space, usable.count());
+  const message::RingMemory rings{
+      [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
+      [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
   int status = -1;
   if (waiter.usable()) {
-    Pe pe(space, waiter, settings.debug);
+    Pe pe(space, waiter, {message::PoolMemory::of_process(), rings, false, settings.debug});
     if (pe.open()) status = pe.run(main, argument);
   }
   if (status < 0) space.die();
+  return status;
+}
+
+// The one PE of this process.
+space::ProcessSpace* process_space = nullptr;
+int live_in_process(const Settings& settings, void (*main)(void*), void* argument) {
+  if (process_space) {
+    std::fprintf(stderr, "nigh chare: run() can be called once in a process that nigh run -n has started\n");
+    return 1;
+  }
+  if (settings.pes > 0 && settings.pes != nigh_space_size()) {
+    std::fprintf(stderr, "nigh chare: --pes %d, but nigh run -n has started %d processes, each a PE\n",
+                 settings.pes, nigh_space_size());
+    return 2;
+  }
+  process_space = nigh_space_join(-1) == 0 ? nigh_space_object(space::abi_version) : nullptr;
+  if (!process_space) {
+    std::fprintf(stderr, "nigh chare: the processes can't reach each other: %s\n", nigh_space_why());
+    return 1;
+  }
+  for (int rank = 0; rank < process_space->size(); ++rank)
+    if (!process_space->reachable(rank)) {
+      std::fprintf(stderr, "nigh chare: PE %d can't be reached: %s\n", rank, nigh_space_why());
+      return 1;
+    }
+  message::Waiter waiter(*process_space, 1 << 20);
+  if (!waiter.usable()) return 1;
+  waiter.set_patience(message::patience_for(process_space->size(), waiter.cpus_of_job()));
+  const Kind kind{
+      {[](void*, std::size_t bytes) { return process_space->alloc(bytes, message::Pool::chunk_bytes); },
+       [](void*, void* memory, std::size_t) { process_space->release(memory); }, nullptr},
+      {[](std::size_t bytes) { return process_space->alloc(bytes, 64); },
+       [](void* memory, std::size_t) { process_space->release(memory); }},
+      true,
+      settings.debug};
+  Pe pe(*process_space, waiter, kind);
+  const int status = pe.open() ? pe.run(main, argument) : 1;
   return status;
 }
 
@@ -99,7 +149,7 @@ void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fo
 }
 void on_quiescence(const Callback& then) { mine().on_quiescence(then); }
 void after(double seconds, const Callback& then) { mine().after(seconds, then); }
-void exit(int status) { mine().exit(status); }
+void finish(int status) { mine().finish(status); }
 void failed(const char* what) { mine().failed(what); }
 int pe() { return static_cast<int>(mine().number()); }
 int pes() { return static_cast<int>(mine().count()); }
@@ -121,11 +171,13 @@ bool parse(int& argc, char** argv, Settings& settings) {
         return false;
       }
     } else if (const char* const mode = value_of("--mode", argc, argv, i, words)) {
-      if (std::strcmp(mode, "threads") != 0) {
-        std::fprintf(stderr, "nigh chare: --mode takes threads, not \"%s\"\n", mode);
+      const std::string_view names[] = {"auto", "threads", "processes"};
+      const auto* const found = std::find(std::begin(names), std::end(names), mode);
+      if (found == std::end(names)) {
+        std::fprintf(stderr, "nigh chare: --mode takes auto, threads or processes, not \"%s\"\n", mode);
         return false;
       }
-      settings.mode = 1;
+      settings.mode = static_cast<int>(found - names);
     } else if (std::strcmp(argv[i], "--chare-debug") == 0) {
       settings.debug = true;
     } else {
@@ -139,6 +191,14 @@ bool parse(int& argc, char** argv, Settings& settings) {
 
 int run(const Settings& wanted, void (*main)(void*), void* argument) {
   if (Pe::here()) throw std::logic_error("nigh::chare::run() was called by a PE: there is one job at a time");
+  const bool started = nigh_space_size && nigh_space_size() > 0;  // by nigh run -n
+  const auto mode = static_cast<Mode>(wanted.mode);
+  if (mode == Mode::processes && !started) {
+    std::fprintf(stderr,
+                 "nigh chare: for PEs that are processes start the program with nigh run -n 4 -- ...\n");
+    return 2;
+  }
+  if (started && mode != Mode::threads) return live_in_process(wanted, main, argument);
   const auto allowed = sys::affinity();
   const CpuSet usable = allowed ? *allowed : CpuSet{0};
   Settings settings = wanted;

@@ -20,6 +20,20 @@ static_assert(offsetof(Header, next) == offsetof(message::Link, next));
 static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
 Header* header_of(message::Link* link) { return reinterpret_cast<Header*>(link); }
 
+struct alignas(16) Original {  // in front of the arguments of a message that was written out
+  std::uint64_t bytes = 0;
+};
+
+// All but what is the new one's own.
+void take_header(Header& to, const Header& from, int flags) {
+  to.array = from.array;
+  to.element = from.element;
+  to.priority = from.priority;
+  to.flags = static_cast<std::uint16_t>(flags);
+  to.hops = from.hops;
+  to.from = from.from;
+}
+
 const char* text(message::PoolFault::Kind kind) {
   switch (kind) {
     case message::PoolFault::Kind::given_twice: return "was freed twice";
@@ -30,15 +44,16 @@ const char* text(message::PoolFault::Kind kind) {
 
 }  // namespace
 
-Pe::Pe(space::Space& space, message::Waiter& waiter, bool debug)
+Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
     : space_(space),
       waiter_(waiter),
       entries_(Entries::all()),
       number_(static_cast<std::uint32_t>(space.rank())),
       count_(static_cast<std::uint32_t>(space.size())),
+      kind_(kind),
       reductions_(*this),
       waves_(*this) {
-  if (debug)
+  if (kind.debug)
     debug_.found = [this](const message::PoolFault& fault) {
       fail(what_is(fault.tag) + " " + text(fault.kind));
     };
@@ -62,19 +77,18 @@ bool Pe::open() {
     return false;
   }
   mailbox_ = new (mailbox) Mailbox;
-  const message::RingMemory more{
-      [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
-      [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
-  mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines, more);
+  mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines, kind_.rings);
   mailbox_->digest = entries_.digest;
-  pool_ = std::make_unique<message::Pool>(&mailbox_->door, number_, count_, message::PoolMemory::of_process(),
+  pool_ = std::make_unique<message::Pool>(&mailbox_->door, number_, count_, kind_.pool,
                                           debug_.found ? &debug_ : nullptr);
   inbox_ = std::make_unique<message::Inbox<>>(mailbox_->inbox);
   space_.publish(space::Root::chare, mailbox);
   for (std::uint32_t pe = 0; pe < count_; ++pe) {
     auto box = [&] { return static_cast<Mailbox*>(space_.root(static_cast<int>(pe), space::Root::chare)); };
-    if (waiter_.until([&] { return box() != nullptr; }, static_cast<int>(pe)) == message::Waited::peer_dead)
+    if (waiter_.until([&] { return box() != nullptr; }, static_cast<int>(pe)) == message::Waited::peer_dead) {
+      if (kind_.processes) std::fprintf(stderr, "nigh chare: PE %u died before the job began\n", pe);
       return false;
+    }
     mailboxes_.push_back(box());
     peers_.push_back(std::make_unique<Peer>(mailboxes_.back()->inbox, number_));
     if (mailboxes_.back()->digest == entries_.digest) continue;
@@ -88,8 +102,7 @@ int Pe::run(void (*main)(void*), void* argument) {
   here_ = this;
   if (number_ == 0 && main) main(argument);
   while (!stop_) {
-    const message::Waited waited = waiter_.until([&] { return round(); }, message::Waiter::anybody);
-    if (waited == message::Waited::peer_dead && count_ > 1) fail("all other PEs have died");
+    waiter_.until([&] { return round(); });
   }
   // Nobody sends any more from stage 1 on, nobody has others' memory from stage 2 on, all are done with it
   // at 3.
@@ -118,13 +131,9 @@ void Pe::reach(std::uint32_t stage) {
   publish();
   mailbox_->stage.store(stage, std::memory_order_release);
   for (std::uint32_t pe = 0; pe < count_; ++pe) waiter_.ring(static_cast<int>(pe));
-  waiter_.until(
-      [&] {
-        for (Mailbox* box : mailboxes_)
-          if (box->stage.load(std::memory_order_acquire) < stage) return false;
-        return true;
-      },
-      message::Waiter::anybody);
+  for (std::uint32_t pe = 0; pe < count_; ++pe)  // or dead
+    waiter_.until([&] { return mailboxes_[pe]->stage.load(std::memory_order_acquire) >= stage; },
+                  static_cast<int>(pe));
 }
 
 // --- the loop ---
@@ -136,9 +145,19 @@ bool Pe::round() {
   if (!did && !ranked_.empty()) did = run_urgent(std::numeric_limits<int>::max());
   if (!timers_.empty() && (!did || ++rounds_ % 16 == 0)) did |= look_at_timers();
   publish();
+  if (!did && kind_.processes) look_for_the_dead();
   if (number_ == 0) did ? waves_.busy() : waves_.idle();
   stop_ = stop_ || mailbox_->stop.load(std::memory_order_relaxed);
   return did || stop_;
+}
+
+void Pe::look_for_the_dead() {
+  const std::int64_t now = message::now_ns();
+  if (now < next_look_) return;
+  next_look_ = now + 20'000'000;
+  for (std::uint32_t pe = 0; pe < count_ && !stop_; ++pe)
+    if (!space_.alive(static_cast<int>(pe)) && mailboxes_[pe]->stage.load(std::memory_order_acquire) == 0)
+      fail("PE " + std::to_string(pe) + " has died");
 }
 
 // Above `below` one at a time, so that what comes in meanwhile has its chance.
@@ -217,6 +236,10 @@ inline void Pe::run_one(core::ElementBase* element, Header* message) {
 }
 
 void Pe::deliver_slowly(Header* message) {
+  if (message->flags & written_out) {
+    message = read_in(message);
+    return message ? deliver(message) : void();
+  }
   if (message->flags & to_all) return on_all(message);
   if (message->flags & of_the_system) return on_system(message);
   Elements* const elements = this->elements(message->array);
@@ -240,7 +263,7 @@ void Pe::consume(Header* message) {
 }
 
 void Pe::drop(Header* message) {
-  if (!(message->flags & of_the_system))
+  if (!(message->flags & (of_the_system | written_out)))
     if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
   pool_->give(message);
 }
@@ -312,6 +335,48 @@ Header* Pe::copy(const Header* message) {
     entry->copy(message, out);
   else
     std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes - sizeof(Header));
+  return out;
+}
+
+// As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
+// among them that are more than bytes say of themselves.
+Header* Pe::write_out(Header* message) {
+  const core::Entry& entry = *entries_.entries[message->entry];
+  const std::size_t behind = message->bytes - sizeof(Header);
+  Header* out = nullptr;
+  if (entry.travel == core::Entry::Travel::never) {
+    fail("an argument of " + name_of(entry) +
+         " can't leave its process: give its type a serialize(), or run with --mode threads");
+  } else {
+    const std::size_t bytes = sizeof(Header) + sizeof(Original) + behind + entry.write(message, nullptr);
+    out = get(bytes, message->entry);
+    if (!out) no_memory(bytes);
+  }
+  if (out) {
+    const Original original{message->bytes};
+    char* at = reinterpret_cast<char*>(out + 1);
+    std::memcpy(at, &original, sizeof original);
+    std::memcpy(at + sizeof original, message + 1, behind);
+    entry.write(message, at + sizeof original + behind);
+    take_header(*out, *message, message->flags | written_out);
+  }
+  drop(message);
+  return out;
+}
+
+Header* Pe::read_in(Header* message) {
+  const auto original = payload_of<Original>(message);
+  Header* const out = get(original.bytes, message->entry);
+  if (out) {
+    const std::size_t behind = original.bytes - sizeof(Header);
+    char* const at = reinterpret_cast<char*>(message + 1) + sizeof original;
+    std::memcpy(static_cast<void*>(out + 1), at, behind);
+    entries_.entries[message->entry]->read(at + behind, out);
+    take_header(*out, *message, message->flags & ~written_out);
+  } else {
+    no_memory(original.bytes);
+  }
+  pool_->give(message);
   return out;
 }
 
@@ -493,7 +558,7 @@ void Pe::contribute(core::ElementBase& from, const void* data, std::size_t bytes
 
 void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
   if (then.kind == Callback::Kind::nothing) return;
-  if (then.kind == Callback::Kind::exit) return exit(0);
+  if (then.kind == Callback::Kind::finish) return finish(0);
   if (then.kind == tally_elements) {
     Header* const message = system(System::tally, then.array, 0);
     if (message) post_to_all(message, then.array);
@@ -522,7 +587,7 @@ void Pe::after(double seconds, const Callback& then) {
   timers_.push({message::now_ns() + static_cast<std::int64_t>(ns), then});
 }
 
-void Pe::exit(int status) {
+void Pe::finish(int status) {
   if (stop_) return;
   mailbox_->status.store(std::max(status, mailbox_->status.load(std::memory_order_relaxed)),
                          std::memory_order_relaxed);
@@ -545,7 +610,7 @@ void Pe::failed(const char* what) {
 void Pe::fail(const std::string& what) {
   if (!failed_) std::fprintf(stderr, "nigh chare: %s\n", what.c_str());
   failed_ = true;
-  exit(1);
+  finish(1);
 }
 
 namespace core {

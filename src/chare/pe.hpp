@@ -59,7 +59,16 @@ enum class System : std::uint16_t {
 enum Flags : std::uint16_t {  // none: a call of an entry method of one element
   to_all = 1,                 // `element` is the PE that it came from
   constructor = 2,
-  of_the_system = 4
+  of_the_system = 4,
+  written_out = 8  // its arguments are as they go between processes
+};
+
+// What PEs of one job have in common.
+struct Kind {
+  message::PoolMemory pool;   // memory that all of them reach
+  message::RingMemory rings;  // the same, aligned to a line
+  bool processes = false;     // each is one
+  bool debug = false;
 };
 
 inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
@@ -70,7 +79,7 @@ inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
 
 class Pe {
  public:
-  Pe(space::Space& space, message::Waiter& waiter, bool debug);
+  Pe(space::Space& space, message::Waiter& waiter, const Kind& kind);
   Pe(const Pe&) = delete;
   Pe& operator=(const Pe&) = delete;
   ~Pe();
@@ -92,7 +101,7 @@ class Pe {
                   const Callback& then);
   void on_quiescence(const Callback& then);
   void after(double seconds, const Callback& then);
-  void exit(int status);
+  void finish(int status);
   void failed(const char* what);  // in the entry method that runs
   [[nodiscard]] Elements* elements(std::uint16_t array) {
     return array < arrays_.size() ? arrays_[array].get() : nullptr;
@@ -153,6 +162,8 @@ class Pe {
   void send(std::uint32_t pe, Header* message);     // for another, counted
   void forward(std::uint32_t pe, Header* message);  // not counted again
   Header* copy(const Header* message);
+  Header* write_out(Header* message);  // null, and told: it can't leave the process
+  Header* read_in(Header* message);
   void spread(const Header* message);  // to this PE's children in the tree of PEs
   template <class Payload>
   Header* system(System kind, std::uint16_t array, const Payload& payload, std::size_t more = 0) {
@@ -184,6 +195,7 @@ class Pe {
   void fail(const std::string& what);
   [[nodiscard]] std::string what_is(std::uint32_t tag) const;
   // The end
+  void look_for_the_dead();
   void reach(std::uint32_t stage);
   void drop_messages();
   void drop(Header* message);
@@ -195,6 +207,8 @@ class Pe {
   message::Waiter& waiter_;
   const Entries& entries_;
   std::uint32_t number_, count_;
+  Kind kind_;
+  std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
   bool failed_ = false;
   std::uint64_t sent_ = 0, done_ = 0;  // messages, without those of waves
@@ -239,6 +253,11 @@ inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
 }
 
 inline void Pe::forward(std::uint32_t pe, Header* message) {
+  if (kind_.processes && !(message->flags & (of_the_system | written_out)) &&
+      entries_.entries[message->entry]->travel != core::Entry::Travel::as_it_lies) {
+    message = write_out(message);
+    if (!message) return;
+  }
   Peer& peer = *peers_[pe];
   if (peer.lane.push(reinterpret_cast<message::Link*>(message))) {
     waiter_.ring(static_cast<int>(pe));

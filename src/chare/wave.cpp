@@ -70,7 +70,7 @@ void Waves::end() {
   if (!quiet) return;
   before_ = {};
   if (asked_.empty() && sums_.timers == 0 && idle_since_ != 0)
-    pe_.fail("no message is left and no timer, but exit() was not called");
+    pe_.fail("no message is left and no timer, but finish() was not called");
   for (const Callback& then : std::exchange(asked_, {})) pe_.call(then);
 }
 

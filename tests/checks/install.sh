@@ -65,7 +65,7 @@ cat >"$tmp/token.cpp" <<'CPP'
 struct Ring : nigh::chare::Element<Ring> {
   void token(int hops) {
     if (hops < 0) throw std::runtime_error("hops below 0");
-    if (hops == 0) return nigh::chare::exit();
+    if (hops == 0) return nigh::chare::finish();
     array()[(index().x + 1) % 8].send<&Ring::token>(hops - 1);
   }
 };

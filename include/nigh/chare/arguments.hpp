@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "nigh/chare/archive.hpp"
 #include "nigh/chare/core.hpp"
 
 namespace nigh::chare::core {
@@ -47,6 +48,8 @@ struct Parameter {
       return static_cast<const Kept&>(kept);
   }
   static constexpr bool plain = std::is_trivially_copyable_v<Kept>;
+  static constexpr bool travels = Travels<Kept>::value;
+  static constexpr bool travels_as_bytes = TravelsAsBytes<Kept>::value;
 };
 
 template <class T>
@@ -68,7 +71,7 @@ struct Parameter<std::span<const T>> {
     return {reinterpret_cast<const T*>(reinterpret_cast<const char*>(message) + kept.offset), kept.count};
   }
   static std::span<const T> give(Kept& kept, Header* message) { return show(kept, message); }
-  static constexpr bool plain = true;
+  static constexpr bool plain = true, travels = true, travels_as_bytes = true;
 };
 
 // The arguments of a call with parameters P...
@@ -108,7 +111,52 @@ struct Arguments {
   }
   static void destroy(Header* message) { std::destroy_at(&of(message)); }
 
+  // Between processes: those arguments that are not the bytes they are kept as.
+  static constexpr Entry::Travel travel() {
+    if constexpr ((Parameter<P>::travels_as_bytes && ...))
+      return Entry::Travel::as_it_lies;
+    else
+      return (Parameter<P>::travels && ...) ? Entry::Travel::written : Entry::Travel::never;
+  }
+  static std::size_t write(const Header* message, char* into) {
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into);
+    each_written(
+        const_cast<Header*>(message), [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
+    return archive.bytes();
+  }
+  static void read(char* from, Header* into) {
+    Archive archive(Archive::Does::read, from);
+    each_written(
+        into,
+        [&](auto& kept) {
+          new (static_cast<void*>(&kept)) std::remove_reference_t<decltype(kept)>();
+          archive(kept);
+        },
+        std::index_sequence_for<P...>());
+  }
+  static constexpr auto writer() -> decltype(Entry::write) {
+    if constexpr (travel() == Entry::Travel::written)
+      return write;
+    else
+      return nullptr;
+  }
+  static constexpr auto reader() -> decltype(Entry::read) {
+    if constexpr (travel() == Entry::Travel::written)
+      return read;
+    else
+      return nullptr;
+  }
+
  private:
+  template <class Use, std::size_t... I>
+  static void each_written(Header* message, Use&& use, std::index_sequence<I...>) {
+    Kept& kept = of(message);
+    auto look = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+      if constexpr (!Parameter<std::tuple_element_t<i, std::tuple<P...>>>::travels_as_bytes)
+        use(std::get<i>(kept));
+    };
+    (look(std::integral_constant<std::size_t, I>()), ...);
+  }
   template <class Call, std::size_t... I>
   static void give_each(Header* message, Call& call, std::index_sequence<I...>) {
     [[maybe_unused]] Kept& kept = of(message);
@@ -247,7 +295,10 @@ struct EntryOf {
                 nullptr,
                 copies(),
                 All::plain ? nullptr : All::destroy,
-                ResultOf<All>::from} {
+                ResultOf<All>::from,
+                All::travel(),
+                All::writer(),
+                All::reader()} {
       enlist(this);
     }
   };
@@ -275,7 +326,10 @@ struct ConstructorOf {
                 ConstructorOf::make,
                 All::plain ? nullptr : All::copy,
                 All::plain ? nullptr : All::destroy,
-                nullptr} {
+                nullptr,
+                All::travel(),
+                All::writer(),
+                All::reader()} {
       enlist(this);
     }
   };

@@ -31,7 +31,7 @@ struct Shape {
 
 // What is called when something is over: an entry method of one element or of all, or the end of the job.
 struct Callback {
-  enum class Kind : std::uint16_t { nothing, element, all, exit };
+  enum class Kind : std::uint16_t { nothing, element, all, finish };
   Kind kind = Kind::nothing;
   std::uint16_t array = 0;
   std::uint16_t entry = 0;
@@ -69,6 +69,11 @@ struct Entry {
   // Arguments from the result of a reduction; false: they do not fit. Null `into`: only asks, returns the
   // size in `bytes`.
   bool (*from_result)(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes);
+  // Between processes. How it may go: as it lies, or written out behind the bytes of the message (null
+  // `into`: only counts) and read again over a copy of these.
+  enum class Travel : std::uint8_t { as_it_lies, written, never } travel;
+  std::size_t (*write)(const Header*, char* into);
+  void (*read)(char* from, Header* into);
   std::uint16_t number = 0;
   Entry* next = nullptr;
 };
@@ -100,7 +105,7 @@ NIGH_CHARE_API void contribute(ElementBase& from, const void* data, std::size_t 
                                const Callback& then);
 NIGH_CHARE_API void on_quiescence(const Callback& then);
 NIGH_CHARE_API void after(double seconds, const Callback& then);
-NIGH_CHARE_API void exit(int status);
+NIGH_CHARE_API void finish(int status);
 // An exception left an entry method: told, and the job ends.
 NIGH_CHARE_API void failed(const char* what);
 NIGH_CHARE_API int pe();

@@ -1,0 +1,172 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How an argument leaves its process. Bytes that may be copied and buffers need nothing; strings, vectors and
+// the like are written out; a type of your own says once what it is made of:
+//
+//     struct Particle { std::string kind; std::vector<double> charges;
+//       template <class Archive> void serialize(Archive& archive) { archive(kind, charges); } };
+//
+// (The convention of cereal and Boost.Serialization.) All of it only happens between processes: within one,
+// arguments are moved.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "nigh/chare/buffer.hpp"
+
+namespace nigh::chare {
+
+namespace core {
+
+class Archive;
+template <class T>
+concept SaysItsParts = requires(T& value, Archive& archive) { value.serialize(archive); };
+
+// What may be in a message between processes at all.
+template <class T>
+struct Travels : std::bool_constant<std::is_trivially_copyable_v<T> || SaysItsParts<T>> {};
+template <class T>
+struct Travels<Buffer<T>> : std::true_type {};
+template <class... T>
+struct Travels<std::basic_string<T...>> : std::true_type {};
+template <class T, class A>
+struct Travels<std::vector<T, A>> : Travels<T> {};
+template <class T>
+struct Travels<std::optional<T>> : Travels<T> {};
+template <class A, class B>
+struct Travels<std::pair<A, B>> : std::conjunction<Travels<std::remove_const_t<A>>, Travels<B>> {};
+template <class T, std::size_t N>
+struct Travels<std::array<T, N>> : Travels<T> {};
+template <class K, class V, class... Rest>
+struct Travels<std::map<K, V, Rest...>> : std::conjunction<Travels<K>, Travels<V>> {};
+template <class K, class V, class... Rest>
+struct Travels<std::unordered_map<K, V, Rest...>> : std::conjunction<Travels<K>, Travels<V>> {};
+template <class K, class... Rest>
+struct Travels<std::set<K, Rest...>> : Travels<K> {};
+
+// Goes as the bytes that it is: its memory is reached by all PEs of a node.
+template <class T>
+struct TravelsAsBytes : std::is_trivially_copyable<T> {};
+template <class T>
+struct TravelsAsBytes<Buffer<T>> : std::true_type {};
+
+// Counts bytes, writes them, or reads them: one description for all three.
+class Archive {
+ public:
+  enum class Does { count, write, read };
+  Archive(Does does, char* at) : does_(does), at_(at) {}
+
+  template <class... T>
+  void operator()(T&... values) {
+    (one(values), ...);
+  }
+  [[nodiscard]] bool reads() const { return does_ == Does::read; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  void raw(void* data, std::size_t bytes) {
+    if (does_ == Does::write && bytes > 0) std::memcpy(at_ + bytes_, data, bytes);
+    if (does_ == Does::read && bytes > 0) std::memcpy(data, at_ + bytes_, bytes);
+    bytes_ += bytes;
+  }
+  std::size_t size(std::size_t of) {
+    std::uint64_t out = of;
+    raw(&out, sizeof out);
+    return out;
+  }
+
+  template <class T>
+  void one(T& value) {
+    if constexpr (SaysItsParts<T>) {
+      value.serialize(*this);
+    } else {
+      static_assert(TravelsAsBytes<T>::value, "give this type a serialize(), or keep it out of messages");
+      raw(static_cast<void*>(&value), sizeof value);
+    }
+  }
+  template <class... T>
+  void one(std::basic_string<T...>& value) {
+    value.resize(size(value.size()));
+    raw(value.data(), value.size() * sizeof(value[0]));
+  }
+  template <class T, class A>
+  void one(std::vector<T, A>& value) {
+    value.resize(size(value.size()));
+    if constexpr (std::is_same_v<T, bool>) {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        bool bit = value[i];
+        one(bit);
+        value[i] = bit;
+      }
+    } else if constexpr (std::is_trivially_copyable_v<T>) {
+      raw(static_cast<void*>(value.data()), value.size() * sizeof(T));
+    } else {
+      for (T& item : value) one(item);
+    }
+  }
+  template <class T>
+  void one(std::optional<T>& value) {
+    bool has = value.has_value();
+    one(has);
+    if (reads()) has ? void(value.emplace()) : value.reset();
+    if (has) one(*value);
+  }
+  template <class A, class B>
+  void one(std::pair<A, B>& value) {
+    one(const_cast<std::remove_const_t<A>&>(value.first));
+    one(value.second);
+  }
+  template <class T, std::size_t N>
+  void one(std::array<T, N>& value) {
+    for (T& item : value) one(item);
+  }
+  template <class K, class V, class... Rest>
+  void one(std::map<K, V, Rest...>& value) {
+    many<std::pair<K, V>>(value);
+  }
+  template <class K, class V, class... Rest>
+  void one(std::unordered_map<K, V, Rest...>& value) {
+    many<std::pair<K, V>>(value);
+  }
+  template <class K, class... Rest>
+  void one(std::set<K, Rest...>& value) {
+    many<K>(value);
+  }
+  template <class Item, class Container>
+  void many(Container& value) {
+    const std::size_t count = size(value.size());
+    if (!reads()) {
+      for (auto& item : value)
+        one(const_cast<std::remove_const_t<std::remove_reference_t<decltype(item)>>&>(item));
+      return;
+    }
+    value.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      Item item;
+      one(item);
+      value.insert(std::move(item));
+    }
+  }
+
+  Does does_;
+  char* at_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace core
+
+using core::Archive;
+
+}  // namespace nigh::chare
