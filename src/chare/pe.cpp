@@ -77,7 +77,7 @@ bool Pe::open() {
     return false;
   }
   mailbox_ = new (mailbox) Mailbox;
-  mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines, kind_.rings);
+  mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines);
   mailbox_->digest = entries_.digest;
   pool_ = std::make_unique<message::Pool>(&mailbox_->door, number_, count_, kind_.pool,
                                           debug_.found ? &debug_ : nullptr);
@@ -90,7 +90,9 @@ bool Pe::open() {
       return false;
     }
     mailboxes_.push_back(box());
-    peers_.push_back(std::make_unique<Peer>(mailboxes_.back()->inbox, number_));
+    message::InboxMemory<> inbox = mailboxes_.back()->inbox;
+    inbox.more = kind_.rings;  // functions of this process
+    peers_.push_back(std::make_unique<Peer>(inbox, number_));
     if (mailboxes_.back()->digest == entries_.digest) continue;
     std::fprintf(stderr, "nigh chare: PE %u runs another program than PE %u\n", pe, number_);
     return false;

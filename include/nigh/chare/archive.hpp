@@ -96,6 +96,11 @@ class Archive {
       raw(static_cast<void*>(&value), sizeof value);
     }
   }
+  template <class T>
+  void one(Buffer<T>& value) {  // the bytes are its owner
+    raw(static_cast<void*>(&value), sizeof value);
+    if (does_ == Does::write) value.release();
+  }
   template <class... T>
   void one(std::basic_string<T...>& value) {
     value.resize(size(value.size()));

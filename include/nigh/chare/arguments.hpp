@@ -118,11 +118,18 @@ struct Arguments {
     else
       return (Parameter<P>::travels && ...) ? Entry::Travel::written : Entry::Travel::never;
   }
-  static std::size_t write(const Header* message, char* into) {
+  // Their bytes were copied before; the arguments remain to be destroyed, but what buffers hold has gone.
+  static std::size_t write(Header* message, char* into) {
     Archive archive(into ? Archive::Does::write : Archive::Does::count, into);
-    each_written(
-        const_cast<Header*>(message), [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
+    each_written(message, [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
+    if (into) std::apply([](auto&... kept) { (release(kept), ...); }, of(message));
     return archive.bytes();
+  }
+  template <class T>
+  static void release(T&) {}
+  template <class T>
+  static void release(Buffer<T>& buffer) {
+    buffer.release();
   }
   static void read(char* from, Header* into) {
     Archive archive(Archive::Does::read, from);

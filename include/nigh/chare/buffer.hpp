@@ -43,6 +43,12 @@ class Buffer {
     if (data_) core::give_memory(data_);
   }
 
+  // Its memory is somebody else's from now on.
+  void release() {
+    data_ = nullptr;
+    size_ = 0;
+  }
+
   [[nodiscard]] T* data() { return data_; }
   [[nodiscard]] const T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }

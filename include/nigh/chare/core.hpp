@@ -72,7 +72,7 @@ struct Entry {
   // Between processes. How it may go: as it lies, or written out behind the bytes of the message (null
   // `into`: only counts) and read again over a copy of these.
   enum class Travel : std::uint8_t { as_it_lies, written, never } travel;
-  std::size_t (*write)(const Header*, char* into);
+  std::size_t (*write)(Header*, char* into);
   void (*read)(char* from, Header* into);
   std::uint16_t number = 0;
   Entry* next = nullptr;

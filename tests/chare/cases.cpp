@@ -1,0 +1,211 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Programs that must behave alike whatever their PEs are: `cases NAME` as threads, and as the processes of
+// `nigh run -n`. What elements find wrong is added up by a reduction, as there is no memory that all of them
+// write. Status 0: all is right.
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <nigh/chare.hpp>
+#include <optional>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace {
+
+using namespace nigh::chare;
+
+// Counts what is wrong; the sum of all elements is told at the end.
+template <class T>
+struct Judge : Element<T> {
+  void find(bool right) { wrong += right ? 0 : 1; }
+  void tell() {
+    this->contribute(std::array<int, 2>{wrong, seen}, Add(),
+                     this->array()[0].template callback<&T::verdict>());
+  }
+  void verdict(std::array<int, 2> sums) {
+    if (sums[0] != 0 || sums[1] != expected)
+      std::fprintf(stderr, "%d wrong, %d seen of %d\n", sums[0], sums[1], expected);
+    finish(sums[0] == 0 && sums[1] == expected ? 0 : 3);
+  }
+  struct Add {
+    void operator()(std::array<int, 2>& into, const std::array<int, 2>& from) const {
+      into[0] += from[0], into[1] += from[1];
+    }
+  };
+  int wrong = 0, seen = 0, expected = 0;
+};
+
+// --- arguments of all kinds, to one and to all ---
+
+struct Particle {
+  std::string kind;
+  std::vector<std::vector<double>> charges;
+  std::map<std::string, int> tags;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(kind, charges, tags);
+  }
+  friend bool operator==(const Particle&, const Particle&) = default;
+};
+Particle some_particle(int n) {
+  return {"kind " + std::to_string(n), {{1.0 * n}, {}, {2, 3}}, {{"a", n}, {std::string(100, 'b'), 2}}};
+}
+struct Taker : Judge<Taker> {
+  explicit Taker(const std::vector<std::string>& words) {
+    expected = 8 * 3 + 8 * 2;
+    find(words.size() == 2 && words[1] == std::string(500, 'w'));
+  }
+  void plain(int a, double b, char c, std::span<const int> d, Proxy<Taker> from) {
+    find(a == 1 && b == 2.5 && c == 'c' && d.size() == 4000 && d[3999] == 3999 && from.index().x == 7);
+    ++seen;
+  }
+  void written(std::string a, const std::vector<std::string>& b, Particle&& c, std::optional<std::string> d,
+               std::optional<int> e, std::unordered_map<int, std::string> f, std::set<std::string> g,
+               std::span<const double> h, std::vector<bool> i) {
+    find(a.empty() && b == std::vector<std::string>{"x", "", std::string(3000, 'y')} &&
+         c == some_particle(3));
+    find(d == std::string(40, 'd') && !e && f.size() == 2 && f[-2] == "two" &&
+         g.count(std::string(50, 'g')) == 1);
+    find(h.size() == 3 && h[2] == 9 && i == std::vector<bool>{true, false, true});
+    ++seen;
+  }
+  void buffer(Buffer<std::uint64_t>&& data, int hops) {
+    find(data.size() == 50'000 && data[49'999] == 77);
+    if (hops == 0)
+      ++seen;
+    else  // on to the next, without a copy
+      array()[(index().x + 3) % 8].send<&Taker::buffer>(std::move(data), hops - 1);
+  }
+};
+void arguments() {
+  auto all = Array<Taker>::create({8}, std::vector<std::string>{"", std::string(500, 'w')});
+  std::vector<int> many(4000);
+  for (int i = 0; i < 4000; ++i) many[static_cast<std::size_t>(i)] = i;
+  auto written = [](const auto& to) {
+    to.template send<&Taker::written>("", std::vector<std::string>{"x", "", std::string(3000, 'y')},
+                                      some_particle(3), std::string(40, 'd'), std::nullopt,
+                                      std::unordered_map<int, std::string>{{-2, "two"}, {1, "one"}},
+                                      std::set<std::string>{"", std::string(50, 'g')},
+                                      std::vector<double>{7, 8, 9}, std::vector<bool>{true, false, true});
+  };
+  for (int i = 0; i < 8; ++i) {
+    all[i].send<&Taker::plain>(1, 2.5, 'c', many, all[7]);
+    written(all[i]);
+    Buffer<std::uint64_t> data(50'000);
+    data[49'999] = 77;
+    all[i].send<&Taker::buffer>(std::move(data), 20);
+  }
+  all.send<&Taker::plain>(1, 2.5, 'c', many, all[7]);
+  written(all);
+  on_quiescence(all.callback<&Taker::tell>());
+}
+
+// --- many messages in all directions: order, contents, nothing lost or twice ---
+
+struct Walker : Judge<Walker> {
+  static constexpr int size = 29, walks = 400, hops = 100;
+  Walker() : random(static_cast<unsigned>(index().x)), next(size, 0), sent(size, 0) { expected = walks; }
+  void walk(int left, Buffer<std::uint32_t>&& load, std::span<const std::uint32_t> same, std::string text,
+            int from, int number) {
+    find(load.size() == same.size() && text.size() == same.size() % 100);
+    for (std::size_t i = 0; i < load.size(); ++i) find(load[i] == same[i]);
+    if (from >= 0) find(next[static_cast<std::size_t>(from)]++ == number);
+    if (left == 0) return void(++seen);
+    Buffer<std::uint32_t> data(random() % 20 == 0 ? random() % 20'000 : random() % 60);
+    for (std::uint32_t& word : data) word = static_cast<std::uint32_t>(random());
+    const std::vector<std::uint32_t> copy(data.begin(), data.end());
+    const auto to = static_cast<std::size_t>(random() % size);
+    array()[static_cast<int>(to)].send<&Walker::walk>(left - 1, std::move(data), copy,
+                                                      std::string(copy.size() % 100, 't'),
+                                                      static_cast<int>(index().x), sent[to]++);
+  }
+  std::mt19937 random;
+  std::vector<int> next, sent;
+};
+void traffic() {
+  auto all = Array<Walker>::create({Walker::size});
+  for (int i = 0; i < Walker::walks; ++i)
+    all[i % Walker::size].send<&Walker::walk>(Walker::hops, Buffer<std::uint32_t>(),
+                                              std::vector<std::uint32_t>(), "", -1, 0);
+  on_quiescence(all.callback<&Walker::tell>());
+}
+
+// --- sparse arrays in three dimensions, reductions of several kinds under way at once ---
+
+struct Spot : Judge<Spot> {
+  explicit Spot(std::string name) : name(std::move(name)) { expected = 300; }
+  void check(int n) { find(name == "spot " + std::to_string(n)), ++seen; }
+  void reduce() {
+    const Proxy<Spot> root = array()(0, 0, 0);
+    contribute(1, sum, root.callback<&Spot::count>());
+    contribute(static_cast<double>(index().y), max, root.callback<&Spot::highest>());
+    const std::vector<std::int64_t> values{index().x, 1};
+    contribute(std::span<const std::int64_t>(values), sum, array().callback<&Spot::sums>());
+    contribute(array().callback<&Spot::met>());
+  }
+  void count(int n) { find(n == 300); }
+  void highest(double y) { find(y == 17); }
+  void sums(std::span<const std::int64_t> values) {
+    find(values.size() == 2 && values[0] == 299 * 150 && values[1] == 300);
+  }
+  void met() {
+    contribute(std::array<int, 2>{wrong, seen}, Add(), array()(0, 0, 0).callback<&Spot::verdict>());
+  }
+  std::string name;
+};
+void sparse() {
+  auto spots = Array<Spot>::create_sparse();
+  for (int i = 0; i < 300; ++i) {
+    spots(i, i == 0 ? 0 : i % 18, -(i % 5)).send<&Spot::check>(i);  // which waits
+    spots.insert({i, i == 0 ? 0 : i % 18, -(i % 5)}, "spot " + std::to_string(i));
+  }
+  spots.done_inserting(spots.callback<&Spot::reduce>());
+}
+
+// --- errors ---
+
+struct Faulty : Element<Faulty> {
+  void fail(int x) {
+    if (index().x == x) throw std::runtime_error("as told");
+  }
+  void die(int x) {
+    if (index().x == x) raise(SIGKILL);
+  }
+  void never(std::unique_ptr<int>) {}
+  void leave(int x) {
+    if (index().x == x) std::_Exit(0);
+  }
+};
+void failing() { Array<Faulty>::create({8}).send<&Faulty::fail>(6); }
+void killed() { Array<Faulty>::create({8}).send<&Faulty::die>(6); }
+void left() { Array<Faulty>::create({8}).send<&Faulty::leave>(6); }
+void never() {
+  auto all = Array<Faulty>::create({8});
+  for (int i = 0; i < 8; ++i) all[i].send<&Faulty::never>(std::make_unique<int>(1));
+  on_quiescence(finish_callback());
+}
+void idle() {}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run(argc, argv, [&] {
+    const std::map<std::string, void (*)()> cases{
+        {"arguments", arguments}, {"traffic", traffic}, {"sparse", sparse}, {"failing", failing},
+        {"killed", killed},       {"left", left},       {"never", never},   {"idle", idle}};
+    const auto found = cases.find(argc > 1 ? argv[1] : "");
+    if (found == cases.end()) throw std::runtime_error("which case?");
+    found->second();
+  });
+}
