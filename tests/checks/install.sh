@@ -80,4 +80,9 @@ export LD_LIBRARY_PATH
 "$tmp/token" --pes 2 || fail "a message-driven program"
 "$tmp/token" --pes 2 wrong 2>"$tmp/log" && fail "a message-driven program that is wrong"
 grep -q "Ring::token of element \[0\]: hops below 0" "$tmp/log" || { cat "$tmp/log"; fail "its error"; }
+# And the one of docs/chare.md, word for word.
+{ echo '#include <cstdio>'; awk '/^```/ { if (on) exit; on = /cpp/; next } on' "$(dirname "$0")/../../docs/chare.md"; } >"$tmp/doc.cpp"
+# shellcheck disable=SC2046
+g++ -std=c++20 -Wall -Wextra -Werror "$tmp/doc.cpp" -o "$tmp/doc" $(pkg-config --cflags --libs nigh-chare)
+[ "$("$tmp/doc" --pes 3)" = 0.0976562 ] || fail "the program of docs/chare.md: $("$tmp/doc" --pes 3)"
 echo "install: works from a moved prefix"
