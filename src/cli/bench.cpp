@@ -25,7 +25,7 @@ namespace nigh::cli {
 
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string name, runtime = "both", teams, save, size;
   std::vector<std::string> subjects;
   int samples = 5;
@@ -38,7 +38,7 @@ void list_benches() {
   for (const ModelBench& bench : model_benches()) fmt::print("{:<16} {}\n", bench.name, bench.title);
 }
 
-Result<std::vector<std::string>> wanted_runtimes(const Options& options, const BenchKind& kind) {
+Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options, const BenchKind& kind) {
   const auto& known = runtimes_of(kind);
   if (options.runtime == "both") return known;
   if (std::find(known.begin(), known.end(), options.runtime) != known.end())
@@ -47,7 +47,7 @@ Result<std::vector<std::string>> wanted_runtimes(const Options& options, const B
                                          fmt::join(known, " and "), options.runtime));
 }
 
-Result<BenchRequest> make_request(const Options& options, const BenchKind& kind, const Machine& machine,
+Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& kind, const Machine& machine,
                                   const CpuSet& mask) {
   BenchRequest request;
   request.kind = kind;
@@ -104,7 +104,7 @@ void show_progress(BenchRequest& request) {
   };
 }
 
-int show(const Options& options, const BenchFile& file) {
+int show(const BenchOptions& options, const BenchFile& file) {
   std::string text = to_json(file).dump(1) + "\n";
   if (options.json)
     std::fputs(text.c_str(), stdout);
@@ -125,7 +125,7 @@ struct Prepared {
   BenchFile file;
 };
 
-Result<Prepared> prepare(const Options& options, const BenchKind& kind) {
+Result<Prepared> prepare(const BenchOptions& options, const BenchKind& kind) {
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());
   auto mask = sys::affinity();
@@ -149,7 +149,8 @@ Result<void> measure(Prepared& prepared) {
 }
 
 // One after the other, into one file; the machine's description is that of the first.
-Result<BenchFile> run_all(const Options& options, const std::vector<BenchKind>& kinds, std::string& trouble) {
+Result<BenchFile> run_all(const BenchOptions& options, const std::vector<BenchKind>& kinds,
+                          std::string& trouble) {
   std::vector<Prepared> all;
   for (const BenchKind& kind : kinds) {
     auto prepared = prepare(options, kind);
@@ -167,12 +168,12 @@ Result<BenchFile> run_all(const Options& options, const std::vector<BenchKind>& 
   return std::move(all.front().file);
 }
 
-int compute(const Options& options) {
+int compute(const BenchOptions& options) {
   auto file = run_model_bench(options.name, options.quick);
   return file ? show(options, *file) : report_failure("bench", file.error().message);
 }
 
-int bench(const Options& options) {
+int bench(const BenchOptions& options) {
   if (options.name.empty()) return list_benches(), 0;
   if (is_model_bench(options.name)) return compute(options);
   auto kinds = find_benches(options.name);
@@ -189,7 +190,7 @@ int bench(const Options& options) {
 }  // namespace
 
 Result<BenchFile> bench_here(const std::string& name) {
-  Options options;
+  BenchOptions options;
   options.name = name;
   options.quick = true;
   auto kinds = find_benches(name);
@@ -201,7 +202,7 @@ Result<BenchFile> bench_here(const std::string& name) {
 }
 
 void add_bench(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand(
       "bench", "Measure programs with and without nigh, and under what others offer for the same");
   command->add_option(

@@ -3,16 +3,14 @@
 //
 // `nigh machine`: what nigh knows of this computer or of any other that can be named, as text, JSON or SVG.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "cli/commands.hpp"
 #include "cli/probe.hpp"
+#include "cli/terminal.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
@@ -20,7 +18,7 @@
 namespace nigh::cli {
 
 namespace {
-struct Options {
+struct MachineOptions {
   std::string model;
   std::string machine;
   bool json = false;
@@ -29,18 +27,6 @@ struct Options {
   bool no_color = false;
   ProbeRequest probe;
 };
-
-int terminal_width() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
-  return size.ws_col > 120 ? 120 : size.ws_col;
-}
-
-bool use_color(const Options& options) {
-  const char* no_color = std::getenv("NO_COLOR");
-  bool refused = options.no_color || (no_color != nullptr && *no_color != '\0');
-  return !refused && isatty(STDOUT_FILENO) != 0;
-}
 
 std::string wrapped(const std::string& text, const std::string& lead, int width) {
   std::string out = lead;
@@ -74,9 +60,9 @@ std::string cell_legend(const Machine& machine) {
   return "[0] is a core with its PU";
 }
 
-void print_text(const Machine& machine, const Options& options) {
+void print_text(const Machine& machine, const MachineOptions& options) {
   int width = terminal_width();
-  bool color = use_color(options);
+  bool color = use_color(options.no_color);
   std::string title = printable(machine.title.empty() ? machine.name : machine.title);
   std::string out = color ? "\x1b[1m" + title + "\x1b[0m\n" : title + '\n';
   out += machine.summary() + "\n\n" + draw_text(machine, {}, width, color);
@@ -100,7 +86,7 @@ int list_models() {
   return 0;
 }
 
-int show(const Options& options) {
+int show(const MachineOptions& options) {
   if (options.list_models) return list_models();
   auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
   if (!machine) return report_failure("machine", machine.error().message);
@@ -118,7 +104,7 @@ int show(const Options& options) {
 }  // namespace
 
 void add_machine(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MachineOptions>();
   auto* command =
       app.add_subcommand("machine", "Show the machine: its tree, its memory, the links between nodes");
   auto* model = command->add_option("--model", options->model, "A shipped model (--list-models names them)");

@@ -6,17 +6,15 @@
 #include "machine/draw.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
 #include "sys/os.hpp"
@@ -27,7 +25,7 @@ namespace {
 constexpr std::size_t folded_above = 64;  // threads; longer tables are folded unless --all
 constexpr std::size_t fold_shows = 24;
 
-struct Options {
+struct PlanOptions {
   std::string teams;
   std::string mask;
   std::string model;
@@ -46,34 +44,23 @@ struct Planned {
   std::vector<PlannedThread> threads;
 };
 
-int terminal_width() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
-  return std::min<int>(size.ws_col, 120);
-}
-
-bool use_color(const Options& options) {
-  const char* refused = std::getenv("NO_COLOR");
-  return !options.no_color && (refused == nullptr || *refused == '\0') && isatty(STDOUT_FILENO) != 0;
-}
-
-bool is_this_machine(const Options& options) {
+bool is_this_machine(const PlanOptions& options) {
   return options.model.empty() && (options.machine.empty() || options.machine == "this");
 }
 
-Result<Machine> chosen_machine(const Options& options) {
+Result<Machine> chosen_machine(const PlanOptions& options) {
   return options.model.empty() ? load_machine(options.machine) : load_model(options.model);
 }
 
 // What was asked for; else, here, what this process may use; else the whole model.
-Result<CpuSet> chosen_mask(const Options& options, const Machine& machine) {
+Result<CpuSet> chosen_mask(const PlanOptions& options, const Machine& machine) {
   if (options.mask.empty()) return is_this_machine(options) ? sys::affinity() : machine.pus();
   auto mask = CpuSet::parse(options.mask);
   if (!mask) return fail_in("--mask", mask.error());
   return *mask;
 }
 
-Result<Planned> make_plan(const Options& options) {
+Result<Planned> make_plan(const PlanOptions& options) {
   auto spec = TeamSpec::parse(options.teams);  // the likeliest mistake, told before anything slow
   if (!spec) return tl::unexpected(spec.error());
   auto machine = chosen_machine(options);
@@ -127,12 +114,12 @@ void print_table(const Planned& plan, bool all) {
   }
 }
 
-void print_text(const Planned& plan, const Options& options) {
+void print_text(const Planned& plan, const PlanOptions& options) {
   std::string name = plan.machine.title.empty() ? plan.machine.name : plan.machine.title;
   fmt::print("{} on {}\n", plan.spec, printable(name));
   fmt::print("{} threads, PUs {}{}\n\n", plan.threads.size(), plan.mask.to_list(),
              options.root > 0 ? fmt::format(", root thread {}", options.root) : "");
-  fmt::print("{}\n", draw_text(plan.machine, marks_of(plan), terminal_width(), use_color(options)));
+  fmt::print("{}\n", draw_text(plan.machine, marks_of(plan), terminal_width(), use_color(options.no_color)));
   print_table(plan, options.all);
 }
 
@@ -150,7 +137,7 @@ void print_json(const Planned& plan, int root) {
   std::fputs((out.dump(1) + '\n').c_str(), stdout);
 }
 
-int run_plan(const Options& options) {
+int run_plan(const PlanOptions& options) {
   auto plan = make_plan(options);
   if (!plan) return report_failure("plan", plan.error().message);
   if (options.json)
@@ -164,7 +151,7 @@ int run_plan(const Options& options) {
 }  // namespace
 
 void add_plan(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   auto* command = app.add_subcommand("plan", "Show where the threads of nested teams would go, and why");
   command
       ->add_option("--teams", options->teams,

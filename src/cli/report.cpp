@@ -22,7 +22,7 @@ namespace nigh::cli {
 
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string out = "build/report.html", peers, account, machine;
   std::vector<std::string> benches;
   bool no_run = false, summary = false, json = false;
@@ -55,7 +55,7 @@ void add_plans(ReportParts& parts) {
   }
 }
 
-Result<void> add_benches(const Options& options, ReportParts& parts) {
+Result<void> add_benches(const ReportOptions& options, ReportParts& parts) {
   for (const std::string& path : options.benches) {
     auto text = sys::read_file(path);
     if (!text) return tl::unexpected(text.error());
@@ -73,7 +73,7 @@ Result<void> add_benches(const Options& options, ReportParts& parts) {
 }
 
 // A file that was not named but lies where `tests/vm` puts it is taken too.
-Result<void> add_peers(const Options& options, ReportParts& parts) {
+Result<void> add_peers(const ReportOptions& options, ReportParts& parts) {
   std::string path = options.peers;
   if (path.empty()) path = (std::filesystem::path(options.out).parent_path() / "peers.json").string();
   auto text = sys::read_file(path);
@@ -87,7 +87,7 @@ Result<void> add_peers(const Options& options, ReportParts& parts) {
   return {};
 }
 
-Result<ReportParts> gather(const Options& options) {
+Result<ReportParts> gather(const ReportOptions& options) {
   auto machine = load_machine(options.machine);
   if (!machine) return tl::unexpected(machine.error());
   ReportParts parts;
@@ -129,7 +129,7 @@ void print_contents(const std::string& page, const ReportParts& parts) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-int report(const Options& options) {
+int report(const ReportOptions& options) {
   auto parts = gather(options);
   if (!parts) return report_failure("report", parts.error().message);
   std::error_code ignored;  // write_file says what is wrong
@@ -149,7 +149,7 @@ int report(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Write one HTML page: machine, plans, benchmarks, peers");
   command->add_option("--out", options->out, "The page to write (default build/report.html)");
   command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");

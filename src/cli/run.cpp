@@ -29,8 +29,6 @@ namespace {
 using openmp::Explain;
 using openmp::LaunchEnvironment;
 
-using Options = RunOptions;
-
 }  // namespace
 
 int run_failed(const std::string& message) {
@@ -38,7 +36,7 @@ int run_failed(const std::string& message) {
   return run_status_failed;
 }
 
-void run_say(const Options& options, const std::string& sentence) {
+void run_say(const RunOptions& options, const std::string& sentence) {
   if (!options.quiet) std::fprintf(stderr, "nigh run: %s\n", sentence.c_str());
 }
 
@@ -59,7 +57,7 @@ Result<std::string> find_library(const std::string& file) {
 }
 
 // The PUs the plan may use: those of this process, or all of the machine that is imagined, cut to --mask.
-Result<CpuSet> usable_pus(const Options& options, const CpuSet& own) {
+Result<CpuSet> usable_pus(const RunOptions& options, const CpuSet& own) {
   CpuSet usable = own;
   if (!options.machine.empty()) {
     auto machine = load_machine(options.machine);
@@ -76,7 +74,7 @@ Result<CpuSet> usable_pus(const Options& options, const CpuSet& own) {
   return cut;
 }
 
-bool has_teams(const Options& options) {
+bool has_teams(const RunOptions& options) {
   return !options.teams.empty() || !openmp::value_of(sys::environment(), "OMP_NESTING_TEAM_SIZE").empty();
 }
 
@@ -88,7 +86,7 @@ struct WrittenSpec {
   bool typed_here = true;
 };
 
-Result<WrittenSpec> written_spec(const Options& options, const openmp::Environment& user) {
+Result<WrittenSpec> written_spec(const RunOptions& options, const openmp::Environment& user) {
   if (!options.teams.empty()) return WrittenSpec{options.teams, true};
   std::string inherited = openmp::value_of(user, "OMP_NESTING_TEAM_SIZE");
   if (!inherited.empty()) return WrittenSpec{inherited, false};
@@ -97,7 +95,7 @@ Result<WrittenSpec> written_spec(const Options& options, const openmp::Environme
               "level, outermost first), or the same in OMP_NESTING_TEAM_SIZE");
 }
 
-Result<Explain> wanted_account(const Options& options) {
+Result<Explain> wanted_account(const RunOptions& options) {
   if (options.json && options.explain.empty() && options.explain_file.empty() && !options.dry_run)
     return fail(Errc::invalid, "--json is the form of --explain or --dry-run; give one of them");
   if (options.explain.empty() && options.explain_file.empty()) return Explain::off;
@@ -106,7 +104,7 @@ Result<Explain> wanted_account(const Options& options) {
 
 }  // namespace
 
-Result<Ready> make_ready(const Options& options, const CpuSet& own) {
+Result<Ready> make_ready(const RunOptions& options, const CpuSet& own) {
   openmp::Environment user = sys::environment();
   Ready ready;
   auto explain = wanted_account(options);
@@ -141,7 +139,7 @@ Result<Ready> make_ready(const Options& options, const CpuSet& own) {
   return ready;
 }
 
-void look_at_program(const Options& options, LaunchEnvironment& environment) {
+void look_at_program(const RunOptions& options, LaunchEnvironment& environment) {
   auto path = sys::find_program(options.command.front());
   if (!path) return;  // exec will say why
   auto facts = sys::inspect_program(*path);
@@ -184,7 +182,7 @@ void print_map(const std::vector<PlannedThread>& threads) {
   fmt::print("\n");
 }
 
-void print_command(const Options& options, const LaunchEnvironment& environment) {
+void print_command(const RunOptions& options, const LaunchEnvironment& environment) {
   fmt::print("would run:");
   for (const auto& word : options.command) fmt::print(" {}", word);
   fmt::print("\n");
@@ -192,7 +190,7 @@ void print_command(const Options& options, const LaunchEnvironment& environment)
   for (const auto& v : environment.removed) fmt::print("  removed  {}={}\n", v.name, v.value);
 }
 
-void print_dry_run(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
+void print_dry_run(const RunOptions& options, const Ready& ready, const std::vector<PlannedThread>& threads,
                    const std::string& machine) {
   print_command(options, ready.environment);
   fmt::print("plan {} on PUs {} of {}:\n", ready.launch.spec, ready.launch.mask.to_list(), machine);
@@ -209,8 +207,8 @@ nlohmann::ordered_json environment_json(const LaunchEnvironment& environment) {
   return {{"set", variables_json(environment.set)}, {"removed", variables_json(environment.removed)}};
 }
 
-void print_dry_run_json(const Options& options, const Ready& ready, const std::vector<PlannedThread>& threads,
-                        const std::string& machine) {
+void print_dry_run_json(const RunOptions& options, const Ready& ready,
+                        const std::vector<PlannedThread>& threads, const std::string& machine) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& t : threads)
     list.push_back(
@@ -231,7 +229,7 @@ void print_dry_run_json(const Options& options, const Ready& ready, const std::v
 }
 
 // Without a plan: what would be run and what is changed for it.
-void print_plain(const Options& options, const LaunchEnvironment& environment) {
+void print_plain(const RunOptions& options, const LaunchEnvironment& environment) {
   if (!options.json) {
     print_command(options, environment);
     return;
@@ -246,7 +244,7 @@ void print_plain(const Options& options, const LaunchEnvironment& environment) {
 
 }  // namespace
 
-int dry_run(const Options& options, const Ready& ready) {
+int dry_run(const RunOptions& options, const Ready& ready) {
   if (!ready.bind) {
     print_plain(options, ready.environment);
     return 0;
@@ -263,7 +261,7 @@ int dry_run(const Options& options, const Ready& ready) {
 
 // ---- the real thing ----
 
-int start(const Options& options, const Ready& ready) {
+int start(const RunOptions& options, const Ready& ready) {
   if (ready.bind && !options.mask.empty() && options.machine.empty())
     if (auto bound = sys::set_affinity(ready.launch.mask); !bound) return run_failed(bound.error().message);
   std::fflush(nullptr);
@@ -276,7 +274,7 @@ namespace {
 
 // The kernel tells who touches the program's memory without moving it; where it can't, the program runs as it
 // would have. Error: invalid: --memory names no nodes of this machine.
-Result<void> set_watch_policy(const Options& options) {
+Result<void> set_watch_policy(const RunOptions& options) {
   auto machine = load_this_machine();
   auto nodes = machine ? policy_nodes(*machine, options.watch_nodes) : tl::unexpected(machine.error());
   if (!nodes && machine) return tl::unexpected(nodes.error());
@@ -290,14 +288,14 @@ Result<void> set_watch_policy(const Options& options) {
 }
 
 // No teams to place: the program is only made measurable.
-int start_plainly(const Options& options) {
+int start_plainly(const RunOptions& options) {
   std::fflush(nullptr);
   const int error = sys::become(options.command, sys::environment());
   run_failed(options.command.front() + ": " + std::strerror(error));
   return error == ENOENT ? run_status_not_found : run_status_cannot_execute;
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   auto own = sys::affinity();  // first of all: nothing may have bound us yet
   if (!own) return run_failed(own.error().message);
   if (options.command.empty())
@@ -319,7 +317,7 @@ int run(const Options& options) {
 void add_run(CLI::App& app, int& status) {
   auto* command =
       app.add_subcommand("run", "Run a program with its OpenMP teams, ranks or MPI messages near each other");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   command->add_option("--teams", options->teams,
                       "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact");
   auto* ranks =

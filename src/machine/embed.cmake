@@ -14,9 +14,9 @@ file(WRITE "${OUT}" "// Made by embed.cmake from src/machine/models; do not edit
 
 namespace nigh {
 namespace {
-constexpr EmbeddedModel table[] = {
+constexpr EmbeddedModel models[] = {
 ${table}};
 }  // namespace
-std::span<const EmbeddedModel> embedded_models() { return table; }
+std::span<const EmbeddedModel> embedded_models() { return models; }
 }  // namespace nigh
 ")

@@ -31,7 +31,7 @@ Book& book() {
 
 CommState g_nobody;                                      // its handle, 0, is no communicator's
 std::atomic<std::uintptr_t> g_unknown[comm_cache_size];  // handles without a state
-CommHooks* g_hooks = nullptr;
+CommHooks* g_comm_hooks = nullptr;
 
 int on_delete(MPI_Comm, int, void* value, void*) {
   auto* state = static_cast<CommState*>(value);
@@ -49,17 +49,17 @@ void fill_cache() {
 std::atomic<CommState*> g_comm_cache[comm_cache_size];
 
 CommHooks::CommHooks(void (*made)(CommState&), void (*freed)(CommState&))
-    : made_(made), freed_(freed), next_(g_hooks) {
-  g_hooks = this;
+    : made_(made), freed_(freed), next_(g_comm_hooks) {
+  g_comm_hooks = this;
 }
 
 void tell_made(CommState& state) {
-  for (CommHooks* hooks = g_hooks; hooks; hooks = hooks->next_)
+  for (CommHooks* hooks = g_comm_hooks; hooks; hooks = hooks->next_)
     if (hooks->made_) hooks->made_(state);
 }
 
 void tell_freed(CommState& state) {
-  for (CommHooks* hooks = g_hooks; hooks; hooks = hooks->next_)
+  for (CommHooks* hooks = g_comm_hooks; hooks; hooks = hooks->next_)
     if (hooks->freed_) hooks->freed_(state);
 }
 

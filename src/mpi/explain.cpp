@@ -42,7 +42,7 @@ Form wish() {
   return std::strcmp(value, "json") == 0 ? Form::json : Form::text;
 }
 
-__attribute__((format(printf, 2, 3))) void add(std::string& out, const char* format, ...) {
+__attribute__((format(printf, 2, 3))) void print(std::string& out, const char* format, ...) {
   char piece[512];
   va_list list;
   va_start(list, format);
@@ -58,7 +58,7 @@ void add_quoted(std::string& out, const std::string& text) {
     if (static_cast<unsigned char>(c) >= ' ')
       out += c;
     else
-      add(out, "\\u%04x", static_cast<unsigned>(c));
+      print(out, "\\u%04x", static_cast<unsigned>(c));
   }
   out += '"';
 }
@@ -110,19 +110,19 @@ std::string parts_that_are_off() {
 
 std::string as_text(const Counters& sum) {
   std::string out;
-  add(out, "nigh: MPI: %s; %zu of %d ranks share memory on this node\n", g_version.c_str(), g_pages.size(),
-      process().world_size);
-  if (!parts_that_are_off().empty()) add(out, "nigh: MPI: off:%s\n", parts_that_are_off().c_str());
+  print(out, "nigh: MPI: %s; %zu of %d ranks share memory on this node\n", g_version.c_str(), g_pages.size(),
+        process().world_size);
+  if (!parts_that_are_off().empty()) print(out, "nigh: MPI: off:%s\n", parts_that_are_off().c_str());
   for (int f = 0; f < function_count; ++f) {
     const std::uint64_t ours = sum.calls[f][0];
     const std::uint64_t left = left_of(sum, f);
     if (ours + left == 0) continue;
-    add(out, "nigh: MPI: %-28s %12llu ours", function_names[f], static_cast<unsigned long long>(ours));
-    if (sum.bytes[f] != 0) add(out, ", %llu bytes", static_cast<unsigned long long>(sum.bytes[f]));
-    if (left != 0) add(out, ", %llu the library's:", static_cast<unsigned long long>(left));
+    print(out, "nigh: MPI: %-28s %12llu ours", function_names[f], static_cast<unsigned long long>(ours));
+    if (sum.bytes[f] != 0) print(out, ", %llu bytes", static_cast<unsigned long long>(sum.bytes[f]));
+    if (left != 0) print(out, ", %llu the library's:", static_cast<unsigned long long>(left));
     for (int fate = 1; fate < fate_count; ++fate)
       if (sum.calls[f][fate] != 0)
-        add(out, " %s %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+        print(out, " %s %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
     out += '\n';
   }
   for (const std::string& line : space_lines()) out += "nigh: " + line + "\n";
@@ -132,18 +132,19 @@ std::string as_text(const Counters& sum) {
 std::string as_json(const Counters& sum) {
   std::string out = "{\"nigh\": \"mpi\", \"library\": ";
   add_quoted(out, g_version);
-  add(out, ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"functions\": {",
-      process().world_size, g_pages.size(), process().on(Part::coll) ? "true" : "false",
-      process().on(Part::p2p) ? "true" : "false");
+  print(out,
+        ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"functions\": {",
+        process().world_size, g_pages.size(), process().on(Part::coll) ? "true" : "false",
+        process().on(Part::p2p) ? "true" : "false");
   const char* comma = "";
   for (int f = 0; f < function_count; ++f) {
     if (sum.calls[f][0] + left_of(sum, f) == 0) continue;
-    add(out, "%s\"%s\": {\"bytes\": %llu", comma, function_names[f],
-        static_cast<unsigned long long>(sum.bytes[f]));
+    print(out, "%s\"%s\": {\"bytes\": %llu", comma, function_names[f],
+          static_cast<unsigned long long>(sum.bytes[f]));
     comma = ", ";
     for (int fate = 0; fate < fate_count; ++fate)
       if (fate == 0 || sum.calls[f][fate] != 0)
-        add(out, ", \"%s\": %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+        print(out, ", \"%s\": %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
     out += '}';
   }
   out += "}, \"space\": [";

@@ -40,7 +40,7 @@ class PersistentSend final : public Operation {
     state_.begin(offer, out_.info, out_.bytes);
     const int error = real().Start(&by_offer_);
     if (error != MPI_SUCCESS) {
-      MPI_Status ignored;
+      MPI_Status ignored{};
       state_.cancelled = true;
       state_.end(ignored);
     }

@@ -16,8 +16,6 @@ namespace {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-std::size_t index(int node) { return static_cast<std::size_t>(node); }
-
 Result<void> parts_of_one(const std::vector<double>& parts, std::size_t nodes, const std::string& what) {
   double total = 0;
   for (const double part : parts) total += part >= 0 ? part : -2;
@@ -47,12 +45,12 @@ void measure(const Application& application, const Placement& placement, double 
   const double all = sum(application.threads);
   const std::vector<double> resident = application.resident();
   const auto accesses = [&](std::size_t group, std::size_t memory) {
-    const std::size_t node = index(cluster.nodes[group]);
+    const std::size_t node = index_of(cluster.nodes[group]);
     return application.accesses * application.threads[node] / all * placement.traffic[node][memory];
   };
   cluster.traffic.assign(k * k, 0);
   for (std::size_t b = 0; b < k; ++b) {
-    const std::size_t node = index(cluster.nodes[b]);
+    const std::size_t node = index_of(cluster.nodes[b]);
     cluster.threads.push_back(application.threads[node]);
     cluster.megabytes.push_back(resident[node]);
     for (std::size_t a = 0; a < k; ++a) cluster.traffic[a * k + b] = accesses(a, node);
@@ -63,13 +61,13 @@ void measure(const Application& application, const Placement& placement, double 
     for (std::size_t a = 1; a < k; ++a)
       if (accesses(a, memory) > accesses(user, memory)) user = a;
     // A high part: so that no other cluster has one, or they would be one.
-    if (placement.traffic[index(cluster.nodes[user])][memory] < high) continue;
+    if (placement.traffic[index_of(cluster.nodes[user])][memory] < high) continue;
     cluster.adopted.emplace_back(static_cast<int>(memory), user);
     for (std::size_t a = 0; a < k; ++a) cluster.traffic[a * k + user] += accesses(a, memory);
   }
   for (std::size_t a = 0; a < k; ++a)
     for (std::size_t memory = 0; memory < application.threads.size(); ++memory)
-      cluster.remote += memory == index(cluster.nodes[a]) ? 0 : accesses(a, memory);
+      cluster.remote += memory == index_of(cluster.nodes[a]) ? 0 : accesses(a, memory);
   cluster.weight = std::log(std::max(1.0, cluster.remote));
 }
 
@@ -82,7 +80,7 @@ Application Application::with_master(Program program, std::vector<double> thread
   out.threads = std::move(threads);
   out.sharing = sharing;
   out.shared.assign(out.threads.size(), 0);
-  out.shared[index(master)] = 1;
+  out.shared[index_of(master)] = 1;
   out.own.assign(out.threads.size(), std::vector<double>(out.threads.size(), 0));
   for (std::size_t i = 0; i < out.threads.size(); ++i)
     if (out.threads[i] > 0) out.own[i] = out.shared;
@@ -105,8 +103,8 @@ Application Application::threads_moved(const std::vector<int>& to) const {
   std::fill(out.threads.begin(), out.threads.end(), 0);
   for (auto& row : out.own) std::fill(row.begin(), row.end(), 0);
   for (std::size_t i = 0; i < n; ++i) {
-    out.threads[index(to[i])] += threads[i];
-    for (std::size_t j = 0; j < n; ++j) out.own[index(to[i])][j] += threads[i] * own[i][j];
+    out.threads[index_of(to[i])] += threads[i];
+    for (std::size_t j = 0; j < n; ++j) out.own[index_of(to[i])][j] += threads[i] * own[i][j];
   }
   for (std::size_t i = 0; i < n; ++i)
     for (double& part : out.own[i]) part = out.threads[i] > 0 ? part / out.threads[i] : 0;
@@ -117,7 +115,7 @@ Application Application::moved(const std::vector<int>& to) const {
   Application out = threads_moved(to);
   const auto send = [&](std::vector<double>& parts) {
     std::vector<double> sent(parts.size(), 0);
-    for (std::size_t j = 0; j < parts.size(); ++j) sent[index(to[j])] += parts[j];
+    for (std::size_t j = 0; j < parts.size(); ++j) sent[index_of(to[j])] += parts[j];
     parts = std::move(sent);
   };
   send(out.shared);
@@ -144,7 +142,7 @@ double Application::migrated(const Application& after, const std::vector<int>& t
     for (std::size_t i = 0; i < threads.size(); ++i)
       if (threads[i] > 0)
         out += megabytes * (1 - sharing) * threads[i] / all *
-               std::max(0.0, after.own[index(to[i])][j] - own[i][j]);
+               std::max(0.0, after.own[index_of(to[i])][j] - own[i][j]);
   }
   return out;
 }
@@ -174,7 +172,7 @@ double Application::imbalance() const {
 }
 
 Result<void> Application::check(const Links& links) const {
-  const std::size_t n = index(links.nodes());
+  const std::size_t n = index_of(links.nodes());
   if (threads.size() != n || own.size() != n)
     return fail(Errc::invalid, fmt::format("{}: it is described for {} nodes, the machine has {}",
                                            program.name, threads.size(), n));

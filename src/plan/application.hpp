@@ -21,6 +21,9 @@
 
 namespace nigh {
 
+// Nodes and objects have numbers, vectors have indices.
+inline std::size_t index_of(int number) { return static_cast<std::size_t>(number); }
+
 struct Application {
   Program program;              // its demand, as measured or known
   std::vector<double> threads;  // by node

@@ -15,8 +15,6 @@ namespace nigh {
 
 namespace {
 
-std::size_t index(int node) { return static_cast<std::size_t>(node); }
-
 // Private pages to their threads' nodes, shared ones over the nodes by the threads on them.
 Replaced memory_to_threads(const std::vector<Application>& applications) {
   Replaced out = unmoved(applications);
@@ -112,8 +110,8 @@ PolicyOptions fitted_to(const Machine& machine, PolicyOptions options) {
   for (std::size_t i = 0; i < machine.node_count(); ++i) options.numbers.push_back(machine.node_number(i));
   const Kind kind = machine.count(Kind::core) > 0 ? Kind::core : Kind::pu;
   for (const int core : machine.of_kind(kind))
-    if (const int node = machine.node_of_pu(machine.objects[index(core)].pus.first()); node >= 0)
-      options.slots[index(node)] += 1;
+    if (const int node = machine.node_of_pu(machine.objects[index_of(core)].pus.first()); node >= 0)
+      options.slots[index_of(node)] += 1;
   return options;
 }
 
@@ -143,8 +141,8 @@ Replaced replaced(const std::vector<Application>& applications, const std::vecto
     const Cluster& cluster = clusters[c];
     const Option& option = options[c].list[assignment.chosen[c]];
     std::vector<int>& to = out.to[cluster.application];
-    for (std::size_t g = 0; g < cluster.size(); ++g) to[index(cluster.nodes[g])] = option.nodes[g];
-    for (const auto& [memory, group] : cluster.adopted) to[index(memory)] = option.nodes[group];
+    for (std::size_t g = 0; g < cluster.size(); ++g) to[index_of(cluster.nodes[g])] = option.nodes[g];
+    for (const auto& [memory, group] : cluster.adopted) to[index_of(memory)] = option.nodes[group];
   }
   for (std::size_t a = 0; a < applications.size(); ++a) out.after[a] = applications[a].moved(out.to[a]);
   return out;
@@ -196,7 +194,7 @@ double value_of(const Links& links, const Field& field, const Replaced& state) {
     for (std::size_t a = 0; a < cluster.size(); ++a)
       for (std::size_t b = 0; b < cluster.size(); ++b)
         if (a != b && cluster.traffic[a * cluster.size() + b] > 0)
-          flows.push_back({to[index(cluster.nodes[a])], to[index(cluster.nodes[b])],
+          flows.push_back({to[index_of(cluster.nodes[a])], to[index_of(cluster.nodes[b])],
                            cluster.traffic[a * cluster.size() + b]});
     sum += cluster.weight * links.sustained(flows);
   }
@@ -215,7 +213,7 @@ std::string told(const std::vector<Application>& before, const Replaced& state,
     for (std::size_t i = 0; i < before[a].threads.size(); ++i)
       if (before[a].threads[i] > 0) {
         from.push_back(number(i));
-        to.push_back(number(index(state.to[a][i])));
+        to.push_back(number(index_of(state.to[a][i])));
       }
     const std::string threads =
         from == to ? std::string()

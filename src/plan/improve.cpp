@@ -20,8 +20,6 @@ namespace nigh {
 
 namespace {
 
-std::size_t index(int node) { return static_cast<std::size_t>(node); }
-
 class Improver {
  public:
   Improver(const Links& links, const std::vector<Application>& applications, const PolicyOptions& options)
@@ -74,7 +72,7 @@ class Improver {
 
   // Who comes to a node where others are needs room there; without figures a node is one application's.
   [[nodiscard]] bool fits(const Replaced& state) const {
-    for (std::size_t node = 0; node < index(links_.nodes()); ++node) {
+    for (std::size_t node = 0; node < index_of(links_.nodes()); ++node) {
       double threads = 0;
       int users = 0, users_before = 0;
       for (std::size_t a = 0; a < state.after.size(); ++a) {
@@ -117,11 +115,11 @@ class Improver {
     Replaced state = best_;
     std::vector<int> step(state.to[a].size());
     std::iota(step.begin(), step.end(), 0);
-    std::swap(step[index(x)], step[index(y)]);
+    std::swap(step[index_of(x)], step[index_of(y)]);
     for (std::size_t b = 0; b < state.after.size(); ++b) {
       if (b != a && (!everybody || !applications_[b].movable)) continue;
       state.after[b] = memory ? state.after[b].moved(step) : state.after[b].threads_moved(step);
-      for (int& node : state.to[b]) node = step[index(node)];
+      for (int& node : state.to[b]) node = step[index_of(node)];
     }
     return state;
   }
@@ -131,7 +129,7 @@ class Improver {
     for (int x = 0; x < links_.nodes(); ++x)
       for (int y = 0; y < links_.nodes() && !spent(); ++y) {
         const std::vector<double>& threads = best_.after[a].threads;
-        if (x == y || threads[index(x)] == 0 || (y < x && threads[index(y)] > 0)) continue;
+        if (x == y || threads[index_of(x)] == 0 || (y < x && threads[index_of(y)] > 0)) continue;
         for (const bool memory : {true, false}) {
           const Replaced alone = swapped(a, x, y, false, memory);
           better = look(fits(alone) ? alone : swapped(a, x, y, true, memory)) || better;
@@ -144,8 +142,8 @@ class Improver {
     if (applications_[a].sharing == 0 || !options_.spread) return false;
     bool better = false;
     for (const double part : {0.25, 0.05})
-      for (std::size_t x = 0; x < index(links_.nodes()); ++x)
-        for (std::size_t y = 0; y < index(links_.nodes()) && !spent(); ++y) {
+      for (std::size_t x = 0; x < index_of(links_.nodes()); ++x)
+        for (std::size_t y = 0; y < index_of(links_.nodes()) && !spent(); ++y) {
           if (x == y || best_.after[a].shared[x] <= 0) continue;
           Replaced state = best_;
           std::vector<double>& shared = state.after[a].shared;

@@ -224,6 +224,7 @@ NIGH_SHMEM_REDUCE_ORDER(NIGH_SHMEM_X)
 #define NIGH_SHMEM_X(N, T, E) NIGH_SHMEM_OP(N, T, E, sum, sum) NIGH_SHMEM_OP(N, T, E, prod, prod)
 NIGH_SHMEM_REDUCE_COMPLEX(NIGH_SHMEM_X)
 #undef NIGH_SHMEM_X
+#undef NIGH_SHMEM_OP
 
 #define NIGH_SHMEM_X(BITS)                                                                                \
   void shmem_broadcast##BITS(void* d, const void* s, size_t n, int root, int start, int stride, int size, \

@@ -18,8 +18,6 @@ namespace nigh::space {
 
 namespace {
 
-const char* look_up(const char* name, void*) { return start_environment(name); }
-
 bool is_wanted() {
   const char* wish = start_environment("NIGH_EXPLAIN");
   return wish != nullptr && *wish != '\0' && std::strcmp(wish, "off") != 0 && std::strcmp(wish, "0") != 0;
@@ -37,7 +35,7 @@ void hand_over_account() {
   Job job;
   const char* source = "";
   if (!is_wanted() || g_slot.private_now || start_environment("NIGH_JOB") == nullptr) return;
-  if (!find_seat(look_up, nullptr, job) || !find_key(look_up, nullptr, job, &source) ||
+  if (!find_seat(look_up_at_start, nullptr, job) || !find_key(look_up_at_start, nullptr, job, &source) ||
       std::strcmp(source, "nigh") != 0)
     return;
   const int desk = sys::connect_to(desk_name(job.key));

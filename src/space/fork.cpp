@@ -35,8 +35,6 @@ static constinit std::uint64_t g_begin = 0;
 enum : std::uint32_t { kNothing, kBegun, kCopied };
 static constinit std::atomic<std::uint32_t>* g_progress = nullptr;
 
-constexpr int kOpen = PROT_READ | PROT_WRITE;
-
 static std::uint64_t now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -79,7 +77,7 @@ struct Span {
 };
 
 // The next touched bytes at or after `at`, by the descriptor or, where it is gone, page by page.
-static Span next_data(const sys::Mapping& map, std::uintptr_t at, bool by_file) {
+static Span next_data(const sys::RawMapping& map, std::uintptr_t at, bool by_file) {
   if (by_file) {
     const std::uint64_t base = map.lo - map.offset;
     const long data = sys::raw_seek_data(g_slot.state.fd, at - base);
@@ -109,7 +107,7 @@ static void prefer_huge(std::uintptr_t lo, std::uintptr_t hi) {
 }
 
 // By the descriptor, so that the old mapping's pages need not be faulted in.
-static void copy_span(const sys::Mapping& map, const Span& data, std::uintptr_t to, bool by_file) {
+static void copy_span(const sys::RawMapping& map, const Span& data, std::uintptr_t to, bool by_file) {
   const std::uint64_t base = map.lo - map.offset;
   std::uintptr_t at = data.lo;
   while (by_file && at < data.hi) {
@@ -121,7 +119,7 @@ static void copy_span(const sys::Mapping& map, const Span& data, std::uintptr_t 
   __builtin_memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(at), data.hi - at);
 }
 
-static void copy_pages(const sys::Mapping& map, std::uintptr_t to, bool by_file) {
+static void copy_pages(const sys::RawMapping& map, std::uintptr_t to, bool by_file) {
   for (std::uintptr_t at = map.lo; at < map.hi;) {
     const Span data = next_data(map, at, by_file);
     const std::uintptr_t target = to + (data.lo - map.lo);
@@ -132,7 +130,7 @@ static void copy_pages(const sys::Mapping& map, std::uintptr_t to, bool by_file)
 }
 
 // One mapping of our memfd, in the slot or static data: private, with the same bytes, at the same place.
-static bool make_private(const sys::Mapping& map, bool by_file) {
+static bool make_private(const sys::RawMapping& map, bool by_file) {
   const std::size_t bytes = map.hi - map.lo;
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   const long aside = sys::raw_map(0, bytes + 2 * kHugePage, kOpen, flags, -1, 0);
@@ -151,14 +149,14 @@ static bool make_private(const sys::Mapping& map, bool by_file) {
   return true;
 }
 
-static constinit sys::Mapping g_found[512];
+static constinit sys::RawMapping g_found[512];
 constexpr int kFound = static_cast<int>(sizeof g_found / sizeof *g_found);
 
 static int find_in_maps() {
   int found = 0;
   sys::RawLines lines("/proc/self/maps");
   if (!lines.ok()) return -1;
-  sys::Mapping map;
+  sys::RawMapping map;
   while (const char* line = lines.next()) {
     if (found == kFound) break;
     if (!sys::parse_mapping(line, map) || !map.shared || map.inode != g_slot.file.inode) continue;
@@ -174,7 +172,7 @@ static bool make_used_private() {
   const SlotHeader* header = own_header();
   bool good = true;
   auto take = [&](std::uintptr_t lo, std::uintptr_t hi, std::uint64_t offset) {
-    sys::Mapping map;
+    sys::RawMapping map;
     map.lo = lo;
     map.hi = hi;
     map.offset = offset;

@@ -68,7 +68,7 @@ static void find_libc() {
   const auto within = reinterpret_cast<std::uintptr_t>(&__libc_malloc);
   sys::RawLines lines("/proc/self/maps");
   while (const char* line = lines.next()) {
-    sys::Mapping map;
+    sys::RawMapping map;
     if (!sys::parse_mapping(line, map) || within < map.lo || within >= map.hi) continue;
     g_hot.libc = map.lo;
     g_hot.libc_bytes = map.hi - map.lo;

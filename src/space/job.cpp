@@ -37,31 +37,31 @@ int slurm_local_size(Lookup lookup, void* context) {
   return number(lookup, context, "SLURM_NTASKS_PER_NODE");
 }
 
-struct Launcher {
+struct SeatVariables {
   const char* rank;
   const char* size;
 };
 // Open MPI 4 and 5; MPICH's hydra and those that follow it; PALS; ours. Launchers nest, and the innermost
 // must be believed: `mpirun` may run under srun, or in a rank of `nigh run -n`, which for that reason takes
 // the others' variables away from its ranks.
-constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-                                  {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-                                  {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
-                                  {"NIGH_RANK", "NIGH_SIZE"}};
-constexpr const Launcher& ours = launchers[3];
+constexpr SeatVariables launchers[] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                                       {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+                                       {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
+                                       {"NIGH_RANK", "NIGH_SIZE"}};
+constexpr const SeatVariables& ours = launchers[3];
 
 bool is_seat(const Job& job) { return job.size >= 1 && job.rank >= 0 && job.rank < job.size; }
 
-bool seat_by(const Launcher& launcher, Lookup lookup, void* context, Job& job) {
+bool seat_by(const SeatVariables& launcher, Lookup lookup, void* context, Job& job) {
   job.rank = number(lookup, context, launcher.rank);
   job.size = number(lookup, context, launcher.size);
   return is_seat(job);
 }
 
 // The launcher that started this process; nullptr: none of the list.
-const Launcher* launcher_of(Lookup lookup, void* context) {
+const SeatVariables* launcher_of(Lookup lookup, void* context) {
   Job job;
-  for (const Launcher& one : launchers)
+  for (const SeatVariables& one : launchers)
     if (seat_by(one, lookup, context, job)) return &one;
   return nullptr;
 }
@@ -165,7 +165,7 @@ int slurm_entry(const char* list, int index) {
 
 bool find_seat(Lookup lookup, void* context, Job& job) {
   Job found;
-  if (const Launcher* launcher = launcher_of(lookup, context)) {
+  if (const SeatVariables* launcher = launcher_of(lookup, context)) {
     seat_by(*launcher, lookup, context, found);
   } else {
     found.rank = number(lookup, context, "SLURM_LOCALID");

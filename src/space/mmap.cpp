@@ -114,7 +114,7 @@ static int unmap(std::uintptr_t lo, std::size_t bytes) {
 // The protection of the page at `address`; -1: nothing is mapped there.
 static int protection(std::uintptr_t address) {
   sys::RawLines lines("/proc/self/maps");
-  sys::Mapping map;
+  sys::RawMapping map;
   while (const char* line = lines.next())
     if (sys::parse_mapping(line, map) && map.lo <= address && address < map.hi) return map.prot;
   return lines.ok() ? -1 : PROT_READ | PROT_WRITE;
@@ -247,7 +247,7 @@ static int lock_all(int flags) {
   const int rc = status(sys::raw_lock_all(flags | MCL_ONFAULT));
   if (rc != 0 || (flags & MCL_CURRENT) == 0) return rc;
   sys::RawLines lines("/proc/self/maps");
-  sys::Mapping map;
+  sys::RawMapping map;
   while (const char* line = lines.next()) {
     if (!sys::parse_mapping(line, map) || map.prot == PROT_NONE) continue;
     const bool region = map.lo < kRegionEnd && map.hi > kRegionFirst;

@@ -18,7 +18,6 @@ static constinit Ranges g_overflow;  // free addresses of the overflow range
 static constinit std::uint64_t g_used = 0;
 
 constexpr std::size_t kCheckedBytes = std::size_t{1} << 20;  // below this no limit is asked for
-constexpr int kOpen = PROT_READ | PROT_WRITE;
 
 void pager_start() {
   const MemoryState& s = g_slot.state;

@@ -7,12 +7,16 @@
 // back to the kernel. In the child of a fork the same addresses go on with private memory.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
 
 #include "space/ranges.hpp"
 
 namespace nigh::space {
+
+constexpr int kOpen = PROT_READ | PROT_WRITE;
 
 void pager_start();
 

@@ -55,6 +55,9 @@ inline bool in_slot(std::uintptr_t lo, std::size_t bytes) {
 // The memfd is still what it was: programs may close descriptors that they don't know.
 bool fd_is_ours();
 
+// start_environment as job.hpp asks for it.
+const char* look_up_at_start(const char* name, void*);
+
 void patched();  // something else is mapped within the slot
 
 }  // namespace nigh::space

@@ -32,6 +32,8 @@ Result<void> query_pages(int pid, std::span<const std::uint64_t> pages, std::spa
 long move_pages_to(int pid, std::span<const std::uint64_t> pages, int node, std::span<int> status,
                    bool also_shared = false);
 
+constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+
 struct PageRun {
   std::uint64_t first = 0, last = 0;  // bytes [first, last)
   bool huge = false;                  // mapped by one entry of 2 MiB

@@ -49,13 +49,6 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
 [[noreturn]] void child(const std::string& file, char* const* words, char* const* environment, int out,
                         int err, int trouble) {
   ::setpgid(0, 0);
@@ -159,7 +152,7 @@ Result<Finished> run_command(const Command& command) {
   if (!out.open() || !err.open() || !trouble.open())
     return fail(Errc::io, "can't make a pipe: " + std::string(std::strerror(errno)), errno);
   auto environment = command_environment(command, sys::environment());
-  auto words = pointers(command.words), variables = pointers(environment);
+  auto words = exec_words(command.words), variables = exec_words(environment);
 
   Finished done;
   double started = now_seconds();

@@ -49,14 +49,6 @@ std::string read_at(int fd, std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  out.reserve(strings.size() + 1);
-  for (const auto& s : strings) out.push_back(const_cast<char*>(s.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> find_program(const std::string& name) {
@@ -110,10 +102,18 @@ std::vector<std::string> environment() {
   return out;
 }
 
+std::vector<char*> exec_words(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (const auto& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
 int become(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   if (command.empty()) return EINVAL;
-  auto arguments = pointers(command);
-  auto variables = pointers(environment);
+  auto arguments = exec_words(command);
+  auto variables = exec_words(environment);
   ::execvpe(arguments[0], arguments.data(), variables.data());
   return errno;
 }

@@ -87,7 +87,7 @@ static bool skip(const char*& at, char c) {
   return true;
 }
 
-bool parse_mapping(const char* line, Mapping& out) {
+bool parse_mapping(const char* line, RawMapping& out) {
   std::uint64_t lo = 0, hi = 0, major = 0, minor = 0;
   const char* at = line;
   if (!digits(at, 16, lo) || !skip(at, '-') || !digits(at, 16, hi) || !skip(at, ' ')) return false;

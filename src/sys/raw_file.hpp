@@ -34,7 +34,7 @@ class RawLines {
 };
 
 // One line of /proc/self/maps.
-struct Mapping {
+struct RawMapping {
   std::uintptr_t lo = 0, hi = 0;
   int prot = 0;
   bool shared = false;
@@ -42,7 +42,7 @@ struct Mapping {
   unsigned major = 0, minor = 0;
   std::uint64_t inode = 0;
 };
-bool parse_mapping(const char* line, Mapping& out);
+bool parse_mapping(const char* line, RawMapping& out);
 
 // The number behind `key` in lines of "key 123 kB" or "key 123", as it stands there; 0: no such line.
 std::uint64_t number_after(const char* text, const char* key);

@@ -17,6 +17,8 @@
 
 namespace nigh::watch {
 
+constexpr double most_meter_cost = 0.008;  // of one core: above it a meter looks less often
+
 // What a probe found.
 struct MeterState {
   Level level = Level::none;

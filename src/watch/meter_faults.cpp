@@ -21,7 +21,6 @@ namespace nigh::watch {
 
 namespace {
 
-constexpr double most_cost = 0.008;           // of one core: above it every second fault is let go
 constexpr std::uint64_t many_samples = 1000;  // fewer are not what costs
 constexpr int quiet_readings = 8;             // after so many cheap ones, all faults are looked at again
 constexpr double fault_seconds = 1.5e-6;      // what a fault takes from the watched thread
@@ -95,8 +94,8 @@ class FaultMeter : public Meter {
   // the period, too: every second fault is a fair sample, what a full ring lets through is not.
   void adapt(double cost, const Reading& reading) {
     bool full = reading.lost * 10 > reading.samples;
-    bool dear = cost > most_cost && reading.samples > many_samples;
-    quiet_ = cost < most_cost / 4 && reading.lost == 0 ? quiet_ + 1 : 0;
+    bool dear = cost > most_meter_cost && reading.samples > many_samples;
+    quiet_ = cost < most_meter_cost / 4 && reading.lost == 0 ? quiet_ + 1 : 0;
     std::uint64_t next = period_;
     if ((dear || full) && period_ < 1024) next = period_ * 2;
     if (quiet_ >= quiet_readings && period_ > 1) next = period_ / 2;

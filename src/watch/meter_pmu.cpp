@@ -19,7 +19,6 @@ namespace nigh::watch {
 namespace {
 
 constexpr double pmu_confidence = 1.0;
-constexpr double most_cost = 0.008;  // of one core
 constexpr std::size_t spe_aux_bytes = std::size_t{1} << 18;
 
 struct Probed {
@@ -130,7 +129,7 @@ class PmuMeter : public Meter {
   // Half as many samples while they take too much of a core; never back up, so that readings stay comparable.
   void adapt(double cost) {
     perf_event_attr& attr = plan_.attrs.back();
-    if (cost <= most_cost) return;
+    if (cost <= most_meter_cost) return;
     if (attr.freq != 0 && attr.sample_freq > 10)
       attr.sample_freq /= 2;
     else if (attr.freq == 0)

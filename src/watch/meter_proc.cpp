@@ -17,7 +17,6 @@ namespace nigh::watch {
 namespace {
 
 constexpr double proc_confidence = 0.4;
-constexpr double most_cost = 0.008;  // of one core; a thread's file takes about 20 us
 
 std::string sched_path(int pid, int tid) {
   return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/sched";
@@ -61,7 +60,7 @@ class ProcMeter : public Meter {
     before_ = std::move(kept);
     reading.confidence = confidence_of(proc_confidence, reading.samples, 0, 0);
     double spent = sys::thread_seconds() - began;
-    next_ = now + spent / most_cost;
+    next_ = now + spent / most_meter_cost;
     reading.cost = reading.seconds > 0 ? spent / reading.seconds : 0;
     return reading;
   }

@@ -16,7 +16,6 @@ namespace nigh::watch {
 
 namespace {
 constexpr int rounds = 5;
-constexpr std::uint64_t huge_bytes = std::uint64_t{2} << 20;
 
 struct Samples {
   std::vector<double> gb_s;
@@ -39,7 +38,7 @@ Result<Samples> measure(std::uint64_t bytes, bool huge, int from, int to) {
   if (huge && sys::huge_bytes(sys::Os(), buffer->data(), bytes) < bytes)
     return fail(Errc::unsupported, "there are no huge pages to be had");
   std::vector<std::uint64_t> pages;
-  for (std::uint64_t at = 0; at < bytes; at += huge ? huge_bytes : sys::page_bytes())
+  for (std::uint64_t at = 0; at < bytes; at += huge ? sys::huge_page_bytes : sys::page_bytes())
     pages.push_back(reinterpret_cast<std::uint64_t>(buffer->data()) + at);
   std::vector<int> status(pages.size());
   Samples out;
@@ -71,7 +70,7 @@ std::string MoveCost::sentence() const {
 }
 
 Result<MoveCost> calibrate(const sys::Os& os, std::uint64_t bytes) {
-  bytes = std::max(bytes / huge_bytes, std::uint64_t{1}) * huge_bytes;
+  bytes = std::max(bytes / sys::huge_page_bytes, std::uint64_t{1}) * sys::huge_page_bytes;
   CpuSet allowed = sys::allowed_nodes(os);
   std::vector<int> nodes;
   for (const sys::NodeMemory& one : sys::node_memory(os))

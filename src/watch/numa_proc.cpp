@@ -17,7 +17,7 @@ double number_after(const std::string& line, const char* key) {
   return at == std::string::npos ? 0 : std::strtod(line.c_str() + at + std::string(key).size(), nullptr);
 }
 // "name      :    12.5"
-double value_of(const std::string& line) {
+double number_of(const std::string& line) {
   auto colon = line.find(':');
   return colon == std::string::npos ? 0 : std::strtod(line.c_str() + colon + 1, nullptr);
 }
@@ -41,8 +41,8 @@ std::optional<ThreadFaults> parse_sched(const std::string& text) {
   bool found = false;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("se.sum_exec_runtime", 0) == 0) out.runtime_ms = value_of(line);
-    if (line.rfind("mm->numa_scan_seq", 0) == 0) out.scan_pass = static_cast<long>(value_of(line));
+    if (line.rfind("se.sum_exec_runtime", 0) == 0) out.runtime_ms = number_of(line);
+    if (line.rfind("mm->numa_scan_seq", 0) == 0) out.scan_pass = static_cast<long>(number_of(line));
     if (line.rfind("numa_faults node=", 0) != 0) continue;
     int node = std::atoi(line.c_str() + 17);
     if (node < 0 || node >= most_nodes) continue;

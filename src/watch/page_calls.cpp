@@ -10,11 +10,11 @@
 namespace nigh::watch {
 
 namespace {
-using Pages = std::vector<std::uint64_t>;
+using Addresses = std::vector<std::uint64_t>;
 
 struct Outcome {
-  Pages untried;
-  Pages failed;  // tried in vain, may be tried once more
+  Addresses untried;
+  Addresses failed;  // tried in vain, may be tried once more
   std::vector<int> why;
 };
 
@@ -23,7 +23,7 @@ Outcome sort_out(const CallTarget& to, std::span<const std::uint64_t> pages, std
                  std::uint64_t& moved) {
   Outcome out;
   std::size_t first_untold = pages.size(), last_told = 0;
-  Pages open;
+  Addresses open;
   for (std::size_t i = 0; i < pages.size(); ++i) {
     if (status[i] == sys::untold && first_untold == pages.size()) first_untold = i;
     if (status[i] != sys::untold) last_told = i;
@@ -55,7 +55,7 @@ void count(const Outcome& outcome, MoveReport& report) {
 }
 
 // One call for all pages, again for those it never came to. False: the call itself failed, with its cause.
-bool call(const CallTarget& to, Pages pages, MoveReport& report, Outcome& failed, Cause& cause) {
+bool call(const CallTarget& to, Addresses pages, MoveReport& report, Outcome& failed, Cause& cause) {
   while (!pages.empty()) {
     std::vector<int> status(pages.size());
     long left = sys::move_pages_to(to.pid, pages, to.node, status, to.also_shared);
@@ -86,7 +86,7 @@ bool move_slice(const CallTarget& to, std::span<const std::uint64_t> pages, Move
   report.asked += pages.size();
   Outcome first, second;
   Cause cause = Cause::other;
-  bool good = call(to, Pages(pages.begin(), pages.end()), report, first, cause);
+  bool good = call(to, Addresses(pages.begin(), pages.end()), report, first, cause);
   if (!good) {
     count(first, report);
     return false;

@@ -8,7 +8,6 @@
 namespace nigh::watch {
 
 namespace {
-constexpr std::uint64_t huge_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t least_stride = std::uint64_t{4} << 20, most_stride = std::uint64_t{1} << 30;
 
 bool movable(const sys::Mapping& one) { return !one.special() && (one.writable || one.inode == 0); }
@@ -124,7 +123,7 @@ Result<void> PageWalk::look(const Candidate& part, Range piece, std::vector<Page
     if (huge) huge_from = pages.size();
     for (const sys::PageRun& run : runs) {
       if (run.huge != huge) continue;
-      std::uint64_t step = huge ? huge_bytes : part.page_bytes;
+      std::uint64_t step = huge ? sys::huge_page_bytes : part.page_bytes;
       for (std::uint64_t a = run.first; a < run.last; a = a / step * step + step) pages.push_back(a);
     }
   }
@@ -134,7 +133,7 @@ Result<void> PageWalk::look(const Candidate& part, Range piece, std::vector<Page
   for (std::size_t i = 0; i < pages.size(); ++i) {
     int target = plan_.target_of(status[i]);
     if (target < 0) continue;
-    std::uint64_t bytes = i >= huge_from ? huge_bytes : part.page_bytes;
+    std::uint64_t bytes = i >= huge_from ? sys::huge_page_bytes : part.page_bytes;
     auto group = std::find_if(groups.begin(), groups.end(), [&](const PageGroup& one) {
       return one.target == target && one.page_bytes == bytes;
     });
