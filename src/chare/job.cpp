@@ -41,12 +41,6 @@ namespace {
 constexpr int most_pes = 4096;
 enum class Mode { automatic, threads, processes };  // as chare.hpp has it
 
-Pe& mine() {
-  Pe* const pe = Pe::here();
-  if (!pe) no_pe();
-  return *pe;
-}
-
 // A PE on a CPU of its own, as long as there are enough.
 class Seat {
  public:
@@ -133,27 +127,29 @@ const char* value_of(std::string_view name, int argc, char** argv, int i, int& w
 
 }  // namespace
 
-void post_to_all(Header* message, std::uint16_t array) { mine().post_to_all(message, array); }
-std::uint16_t create(const Shape& shape, Header* constructor) { return mine().create(shape, constructor); }
-void insert(Header* constructor, std::uint16_t array, const Index& index) {
-  mine().insert(constructor, array, index);
+void post_to_all(Header* message, std::uint16_t array) { Pe::mine().post_to_all(message, array); }
+std::uint16_t create(const Shape& shape, Header* constructor) {
+  return Pe::mine().create(shape, constructor);
 }
-void done_inserting(std::uint16_t array, const Callback& then) { mine().done_inserting(array, then); }
+void insert(Header* constructor, std::uint16_t array, const Index& index) {
+  Pe::mine().insert(constructor, array, index);
+}
+void done_inserting(std::uint16_t array, const Callback& then) { Pe::mine().done_inserting(array, then); }
 Shape shape_of(std::uint16_t array) {
-  const Elements* const elements = mine().elements(array);
+  const Elements* const elements = Pe::mine().elements(array);
   return elements ? elements->shape : Shape{0, 0, 0};
 }
 void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
                 const Callback& then) {
-  mine().contribute(from, data, bytes, fold, then);
+  Pe::mine().contribute(from, data, bytes, fold, then);
 }
-void on_quiescence(const Callback& then) { mine().on_quiescence(then); }
-void after(double seconds, const Callback& then) { mine().after(seconds, then); }
-void finish(int status) { mine().finish(status); }
-void failed(const char* what) { mine().failed(what); }
-int pe() { return static_cast<int>(mine().number()); }
-int pes() { return static_cast<int>(mine().count()); }
-const BeingMade& being_made() { return mine().being_made(); }
+void on_quiescence(const Callback& then) { Pe::mine().on_quiescence(then); }
+void after(double seconds, const Callback& then) { Pe::mine().after(seconds, then); }
+void finish(int status) { Pe::mine().finish(status); }
+void failed(const char* what) { Pe::mine().failed(what); }
+int pe() { return static_cast<int>(Pe::mine().number()); }
+int pes() { return static_cast<int>(Pe::mine().count()); }
+const BeingMade& being_made() { return Pe::mine().being_made(); }
 
 bool parse(int& argc, char** argv, Settings& settings) {
   int kept = std::min(argc, 1);

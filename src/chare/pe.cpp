@@ -618,20 +618,14 @@ void Pe::fail(const std::string& what) {
 namespace core {
 
 // What every message calls, beside the code that it is.
-namespace {
-Pe& mine() {
-  Pe* const pe = Pe::here();
-  if (!pe) [[unlikely]]
-    no_pe();
-  return *pe;
-}
-}  // namespace
-Header* get(std::size_t bytes, const Entry& entry) { return mine().get(bytes, entry.number); }
-void* get_memory(std::size_t bytes) { return mine().get_memory(bytes); }
+Header* get(std::size_t bytes, const Entry& entry) { return Pe::mine().get(bytes, entry.number); }
+void* get_memory(std::size_t bytes) { return Pe::mine().get_memory(bytes); }
 void give_memory(void* memory) {
   if (Pe* const pe = Pe::here()) pe->give_memory(memory);  // else it has gone with its pool
 }
-void post(Header* message, std::uint16_t array, const Index& index) { mine().post(message, array, index); }
+void post(Header* message, std::uint16_t array, const Index& index) {
+  Pe::mine().post(message, array, index);
+}
 
 }  // namespace core
 }  // namespace nigh::chare

@@ -77,6 +77,8 @@ inline constexpr std::uint32_t buffer_tag =
 // A callback of the runtime's own: PE 0 asks how many elements that array has.
 inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
 
+[[noreturn]] void no_pe();  // a thread that is none calls
+
 class Pe {
  public:
   Pe(space::Space& space, message::Waiter& waiter, const Kind& kind);
@@ -112,6 +114,12 @@ class Pe {
 
   // The PE of this thread; null: none.
   static Pe* here() { return here_; }
+  // Throws std::logic_error where there is none.
+  static Pe& mine() {
+    if (!here_) [[unlikely]]
+      no_pe();
+    return *here_;
+  }
 
  private:
   friend class Reductions;
@@ -266,8 +274,5 @@ inline void Pe::forward(std::uint32_t pe, Header* message) {
     staged_.push_back(pe);
   }
 }
-
-// A thread that is none calls: std::logic_error.
-[[noreturn]] void no_pe();
 
 }  // namespace nigh::chare
