@@ -224,6 +224,35 @@ bool Pool::make_room(Shelf& shelf) {
   return true;
 }
 
+// That owner's, soon or by this block.
+void Pool::bag_fills(PoolChunk* chunk, const void* block) {
+  Away& away = away_[chunk->owner];
+  const bool last = away.full + 1 == chain_bags || chunk->class_of(block) > most_chained;
+  if (away.filling->count < bag_blocks) {
+    if (last) fetch_to_write(chunk->door);
+    return;
+  }
+  add_bag(away);
+  if (last) send_chain(chunk->door, away);
+}
+
+void Pool::add_bag(Away& away) {
+  Bag* const bag = std::exchange(away.filling, nullptr);
+  if (away.last)
+    away.last->next = bag;
+  else
+    away.first = bag;
+  away.last = bag;
+  ++away.full;
+}
+
+void Pool::send_chain(PoolDoor* door, Away& away) {
+  if (away.filling && away.filling->count > 0) add_bag(away);
+  if (away.first) door->push(away.first, away.last);
+  away.first = away.last = nullptr;
+  away.full = 0;
+}
+
 // Into which that owner's blocks may go; null: there is no memory.
 Bag* Pool::stage(std::uint32_t owner) {
   while (empty_.empty() && shelves_[bag_class].count == 0 && open_bag()) {}

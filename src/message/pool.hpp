@@ -192,6 +192,7 @@ class Pool {
   static void fetch_ahead(const Shelf& shelf, std::size_t bytes);
   static bool make_room(Shelf& shelf);
   void send_home(PoolChunk* chunk, void* block, bool message);
+  void bag_fills(PoolChunk* chunk, const void* block);
   static void add_bag(Away& away);
   static void send_chain(PoolDoor* door, Away& away);
   Bag* stage(std::uint32_t owner);
@@ -262,23 +263,6 @@ inline void Pool::fetch_ahead(const Shelf& shelf, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes && at < most; at += 64) fetch_to_write(block + at);
 }
 
-inline void Pool::add_bag(Away& away) {
-  Bag* const bag = std::exchange(away.filling, nullptr);
-  if (away.last)
-    away.last->next = bag;
-  else
-    away.first = bag;
-  away.last = bag;
-  ++away.full;
-}
-
-inline void Pool::send_chain(PoolDoor* door, Away& away) {
-  if (away.filling && away.filling->count > 0) add_bag(away);
-  if (away.first) door->push(away.first, away.last);
-  away.first = away.last = nullptr;
-  away.full = 0;
-}
-
 inline void Pool::send_home(PoolChunk* chunk, void* block, bool message) {
   Away& away = away_[chunk->owner];
   if (!away.filling && !stage(chunk->owner)) [[unlikely]]
@@ -286,11 +270,8 @@ inline void Pool::send_home(PoolChunk* chunk, void* block, bool message) {
   Bag* const bag = away.filling;
   bag->blocks[bag->count++] = block;
   if (!message) ++bag->bags;
-  const bool last = away.full + 1 == chain_bags || chunk->class_of(block) > most_chained;
-  if (bag->count == bag_blocks - 8 && last) fetch_to_write(chunk->door);
-  if (bag->count < bag_blocks) return;
-  add_bag(away);
-  if (last) send_chain(chunk->door, away);
+  if (bag->count == bag_blocks - 8 || bag->count == bag_blocks) [[unlikely]]
+    bag_fills(chunk, block);
 }
 
 }  // namespace nigh::message
