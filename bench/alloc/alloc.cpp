@@ -235,13 +235,12 @@ class Run {
     if (looks % 256 == 0) std::this_thread::yield();  // both may share a CPU
   }
 
+  Ring ring_;
   Way way_;
   Pools* pools_;
-  Ring ring_;
-  std::size_t bytes_ = 0;
-  bool verify_ = false;
-  std::size_t wrong_ = 0;
+  std::size_t bytes_ = 0, wrong_ = 0;
   std::uint64_t sum_ = 0;
+  bool verify_ = false;
   bench::Producers producer_;  // last: it uses the others
 };
 

@@ -337,7 +337,8 @@ TEST(PoolThreads, GiveEachOtherBlocks) {
       pool->trim();
       pool->flush();
     }
-  for (auto& pool : pools) EXPECT_LE(pool->use().out, (threads - 1) * 40 * sizeof(Bag)) << "bags at most";
+  for (auto& pool : pools)
+    EXPECT_LE(pool->use().out, std::size_t{threads - 1} * 40 * sizeof(Bag)) << "bags at most";
   for (void* m : memory) ::operator delete(m, std::align_val_t{64});
 }
 
