@@ -208,6 +208,8 @@ class Run {
 
   void consume() {
     const std::size_t bytes = bytes_, end = ring_.done.load(std::memory_order_relaxed) + blocks;
+    std::size_t wrong = 0;  // not members: the producer reads their line
+    std::uint64_t all = 0;
     for (std::size_t n = end - blocks; n < end;) {
       std::size_t there = 0;
       for (unsigned looks = 1; (there = ring_.written.load(std::memory_order_acquire)) == n; ++looks) {
@@ -218,9 +220,9 @@ class Run {
         for (std::size_t i = n; i < n + together; ++i) {
           void* const block = ring_.slots[i % under_way];
           if (verify_)
-            wrong_ += right(block, bytes, i) ? 0 : 1;
+            wrong += right(block, bytes, i) ? 0 : 1;
           else
-            sum_ += sum(block, bytes);
+            all += sum(block, bytes);
           way_.give(block);
         }
         n += together;
@@ -228,6 +230,8 @@ class Run {
       }
     }
     if (way_.idle) way_.idle();
+    wrong_ += wrong;
+    sum_ += all;
   }
 
   static void wait(unsigned looks) {
