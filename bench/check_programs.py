@@ -77,6 +77,23 @@ def check_queues(program):
         assert {r["name"] for r in report["results"]} <= {"pointer", "64 B message", "push"}, done.stdout
 
 
+def check_alloc(program):
+    """Nothing may be lost, blocks that are handed out twice must be found out, as must a malloc that is not the one."""
+    for wrong in ([], ["--subject", "none"], ["--subject"], ["--subject", "ring", "--teams", "2"], ["--frob"]):
+        done = run(program, wrong)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and "usage" in done.stderr, f"{wrong}: {done.stderr}"
+    for name in ("nigh", "ring", "glibc", "twice"):
+        done = run(program, ["--subject", name, "--teams", "1", "--quick"])
+        report = json.loads(done.stdout)
+        right = name != "twice"
+        assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
+        kinds = {r["name"].split()[0] for r in report["results"]}
+        assert kinds <= ({"remote", "local"} if name in ("nigh", "glibc") else {"remote"}), done.stdout
+    for name in ("jemalloc", "mimalloc", "tcmalloc", "snmalloc"):
+        done = run(program, ["--subject", name, "--quick"])
+        assert done.returncode == 3 and f"{name} is not there" in done.stderr, f"{name}: {done.returncode} {done.stderr}"
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     reference, failures, count = None, 0, 0
@@ -99,12 +116,13 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    try:
-        check_queues(folder / "queues")
-        print("ok   queues")
-    except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
-        failures += 1
-        print(f"FAIL queues: {error}")
+    for name, check in (("queues", check_queues), ("alloc", check_alloc)):
+        try:
+            check(folder / name)
+            print(f"ok   {name}")
+        except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
+            failures += 1
+            print(f"FAIL {name}: {error}")
     assert count + failures > 0, f"no benchmark program in {folder}"
     return 1 if failures else 0
 

@@ -47,7 +47,6 @@ enum class Batch {
   message,  // written before, read after
   push,     // as pointer, but nobody takes until all are pushed
   verify,   // as message, every byte and the order checked
-  end,
 };
 
 // What a verifying consumer found.

@@ -73,6 +73,9 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
         return fail(Errc::invalid,
                     fmt::format("--teams: queues takes numbers of producers up to 1024, such as 1,4; not {}",
                                 teams.text()));
+  if (kind.is_alloc() && request.teams != default_teams(kind, 1, false))
+    return fail(Errc::invalid,
+                fmt::format("--teams: alloc has one producer and one consumer; not {}", options.teams));
   request.options = size_options(kind, request.usable, options.quick);
   request.subjects = options.subjects;
   request.samples = options.samples;
@@ -208,7 +211,8 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, slide5, placement; none: list them");
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, slide5, placement; none: list "
+      "them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option("--teams", options->teams,

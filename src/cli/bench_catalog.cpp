@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <set>
+#include <utility>
 
 namespace nigh::cli {
 
@@ -32,6 +34,7 @@ const std::vector<BenchKind>& bench_kinds() {
       {"mpi-rate", "messages a second, 64 under way for each pair of ranks", "", false, false, "rate"},
       {"mpi-collectives", "Barrier, Bcast, Reduce, Allreduce, Alltoall", "", false, false, "collectives"},
       {"queues", "messages from many producers to one consumer: one of them, and one push", "", false, false},
+      {"alloc", "memory of messages: got by one thread, given back by it or by another", "", false, false},
   };
   return kinds;
 }
@@ -65,11 +68,11 @@ Result<std::vector<BenchKind>> find_benches(const std::string& name) {
 const std::vector<std::string>& runtimes_of(const BenchKind& kind) {
   static const std::vector<std::string> openmp = {"libgomp", "libomp"}, mpi = {"openmpi", "mpich"},
                                         none = {"threads"};
-  return kind.is_mpi() ? mpi : kind.is_queues() ? none : openmp;
+  return kind.is_mpi() ? mpi : kind.is_threads() ? none : openmp;
 }
 
 std::string program_name(const BenchKind& kind, const std::string& runtime) {
-  if (kind.is_queues()) return kind.name;
+  if (kind.is_threads()) return kind.name;
   return (kind.is_mpi() ? "patterns-" : kind.name + "-") + runtime;
 }
 
@@ -162,6 +165,7 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
+  if (kind.is_alloc()) return {{1, std::nullopt}};
   if (kind.is_queues() && quick) return {{1, std::nullopt}, {4, std::nullopt}};
   if (kind.is_queues()) return {{1, std::nullopt}, {2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
   if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
@@ -209,12 +213,33 @@ std::vector<Subject> queue_subjects() {
   return out;
 }
 
+// Pools, the mallocs of others, each preloaded as its users do, and no allocation at all. The program says
+// which library isn't there.
+std::vector<Subject> alloc_subjects() {
+  const char* const named = std::getenv("NIGH_SNMALLOC");
+  const std::string snmalloc = named && *named ? named : "libsnmallocshim.so";
+  std::vector<Subject> out;
+  for (const auto& [name, library] : {std::pair<std::string, std::string>("nigh", ""),
+                                      {"ring", ""},
+                                      {"snmalloc", snmalloc},
+                                      {"mimalloc", "libmimalloc.so.2"},
+                                      {"tcmalloc", "libtcmalloc_minimal.so.4"},
+                                      {"jemalloc", "libjemalloc.so.2"},
+                                      {"glibc", ""}}) {
+    Subject one{name, {}, {}, {}, {}, {"--subject", name}};
+    if (!library.empty()) one.environment["LD_PRELOAD"] = library;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
                                   const Usable& usable, const std::string& nigh) {
   if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
   if (kind.is_queues()) return queue_subjects();
+  if (kind.is_alloc()) return alloc_subjects();
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
                                  : fmt::format("{},compact", teams.outer);
   std::string pus = pu_list(usable.pus);

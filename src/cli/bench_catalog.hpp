@@ -3,8 +3,8 @@
 //
 // Which benchmarks there are, and what is measured on a given machine: the team sizes (1xP, Px1 and the
 // splits in between) or numbers of ranks, the sizes of the data, and the subjects: nigh, nothing at all (or
-// the MPI library alone), and what others offer. All of it is decided from the machine and the mask alone;
-// nothing is run or read here.
+// the MPI library alone), and what others offer. All of it is decided from the machine and the mask alone
+// (and NIGH_SNMALLOC, which names a library that no package has); nothing is run or read here.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,15 @@ struct BenchKind {
   bool has_limit = false;         // a one-level run bounds what nested teams can reach
   std::string pattern = {};       // of a communication benchmark (bench/mpi); empty: an OpenMP one
   [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
-  [[nodiscard]] bool is_queues() const { return name == "queues"; }  // threads, which need no runtime
+  [[nodiscard]] bool is_queues() const { return name == "queues"; }
+  [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
+  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc(); }  // which need no runtime
   // What ratios are to, for people.
   [[nodiscard]] const char* baseline() const {
-    return is_mpi() ? "the library alone" : is_queues() ? "moodycamel-bulk" : "unbound";
+    return is_mpi()      ? "the library alone"
+           : is_queues() ? "moodycamel-bulk"
+           : is_alloc()  ? "mimalloc"
+                         : "unbound";
   }
 };
 const std::vector<BenchKind>& bench_kinds();

@@ -38,6 +38,9 @@ std::string report_line(const std::string& text) {
 std::string why_it_failed(const std::string& name, const sys::Finished& done, double timeout_seconds) {
   if (done.timed_out) return fmt::format("{} was stopped after {:.0f} s", name, timeout_seconds);
   std::string words = first_line(done.err.empty() ? done.out : done.err);
+  // The program knows better what it misses than the loader, who speaks first.
+  if (words.starts_with("ERROR: ld.so:") && words.size() + 1 < done.err.size())
+    words = first_line(done.err.substr(words.size() + 1));
   return fmt::format("{} ended with status {}{}{}", name, done.status, words.empty() ? "" : ": ", words);
 }
 

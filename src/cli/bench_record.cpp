@@ -121,7 +121,8 @@ bool says(const ordered_json& machine, const char* key) {
 }
 
 bool is_baseline(const std::string& subject) {
-  return subject == "unbound" || subject == "library" || subject == "moodycamel-bulk";
+  return subject == "unbound" || subject == "library" || subject == "moodycamel-bulk" ||
+         subject == "mimalloc";
 }
 
 bool higher_is_better(const std::string& unit) { return unit.ends_with("/s"); }

@@ -203,6 +203,32 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
   EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
 }
 
+TEST(BenchCatalog, MemoryIsHeldAgainstOtherMallocs) {
+  const auto kind = find_bench("alloc").value();
+  EXPECT_EQ(runtimes_of(kind), std::vector<std::string>{"threads"});
+  EXPECT_EQ(program_name(kind, "threads"), "alloc");
+  EXPECT_EQ(default_teams(kind, 16, true), (std::vector<Teams>{{1, std::nullopt}}));
+  EXPECT_EQ(size_options(kind, Usable{{0, 1}, 2, 1}, true), std::vector<std::string>{"--quick"});
+  EXPECT_TRUE(is_baseline(kind.baseline()));
+  auto preloads = [&] {
+    std::string out;
+    for (const Subject& s :
+         subjects_for(kind, "threads", {1, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh")) {
+      const auto preload = s.environment.find("LD_PRELOAD");
+      out += s.name + "=" + (preload == s.environment.end() ? "" : preload->second) + " ";
+      EXPECT_EQ(s.options, (std::vector<std::string>{"--subject", s.name}));
+    }
+    return out;
+  };
+  const std::string after =
+      " mimalloc=libmimalloc.so.2 tcmalloc=libtcmalloc_minimal.so.4 jemalloc=libjemalloc.so.2 glibc= ";
+  ::unsetenv("NIGH_SNMALLOC");
+  EXPECT_EQ(preloads(), "nigh= ring= snmalloc=libsnmallocshim.so" + after);
+  ::setenv("NIGH_SNMALLOC", "/y/libsnmalloc.so", 1);
+  EXPECT_EQ(preloads(), "nigh= ring= snmalloc=/y/libsnmalloc.so" + after);
+  ::unsetenv("NIGH_SNMALLOC");
+}
+
 TEST(BenchStates, NearAndFar) {
   EXPECT_EQ(core_state_of(-1), "n/a");
   EXPECT_EQ(core_state_of(30), "near");
@@ -320,6 +346,22 @@ TEST_F(Driver, DerivativesMustBeTheSerialRuns) {
                                   "; else " + report("1", more + "[1.0, 2.0]") + "; fi");
   ASSERT_TRUE(run_bench(request_, file_));
   for (const BenchRecord& r : file_.records) EXPECT_EQ(r.verified, r.subject == "unbound") << r.subject;
+}
+
+TEST_F(Driver, AMallocThatIsMissingIsNamedByTheProgram) {
+  request_.kind = find_bench("alloc").value();
+  request_.runtimes = {"threads"};
+  request_.teams = default_teams(request_.kind, 1, true);
+  request_.subjects = {"ring", "mimalloc"};
+  write("alloc", "if [ \"$4\" = ring ]; then " + report("10") +
+                     "; else echo \"ERROR: ld.so: object '$LD_PRELOAD' can't be loaded: ignored.\" >&2; " +
+                     "echo mimalloc is not there >&2; exit 3; fi");
+  ASSERT_TRUE(run_bench(request_, file_));
+  ASSERT_EQ(file_.absent.size(), 1U);
+  EXPECT_EQ(file_.absent[0].subject, "mimalloc");
+  EXPECT_NE(file_.absent[0].reason.find("status 3: mimalloc is not there"), std::string::npos)
+      << file_.absent[0].reason;
+  for (const BenchRecord& r : file_.records) EXPECT_EQ(r.subject, "ring");
 }
 
 TEST_F(Driver, SaysWhenNothingCanBeMeasured) {

@@ -103,7 +103,7 @@ Pool::Pool(PoolDoor* door, std::uint32_t number, std::uint32_t owners, PoolMemor
     : door_(door),
       number_(number),
       debug_(debug ? std::make_unique<Debugging>(Debugging{*debug, {}}) : nullptr),
-      away_(owners, nullptr),
+      away_(owners),
       memory_(memory) {}
 
 Pool::~Pool() {
@@ -174,8 +174,7 @@ void Pool::give_slowly(PoolChunk* chunk, void* block) {
   if (debug_ && !note_given(chunk, block)) return;
   if (chunk->owner == number_) return come_home(block);
   send_home(chunk, block, true);
-  Bag*& bag = away_[chunk->owner];
-  if (bag && chunk->class_of(block) == own_chunk) chunk->door->push(std::exchange(bag, nullptr));
+  if (chunk->class_of(block) == own_chunk) send_chain(chunk->door, away_[chunk->owner]);
 }
 
 // Debug mode: false, and told, where that block is not in use.
@@ -225,10 +224,39 @@ bool Pool::make_room(Shelf& shelf) {
   return true;
 }
 
+// That owner's, soon or by this block.
+void Pool::bag_fills(PoolChunk* chunk, const void* block) {
+  Away& away = away_[chunk->owner];
+  const bool last = away.full + 1 == chain_bags || chunk->class_of(block) > most_chained;
+  if (away.filling->count < bag_blocks) {
+    if (last) fetch_to_write(chunk->door);
+    return;
+  }
+  add_bag(away);
+  if (last) send_chain(chunk->door, away);
+}
+
+void Pool::add_bag(Away& away) {
+  Bag* const bag = std::exchange(away.filling, nullptr);
+  if (away.last)
+    away.last->next = bag;
+  else
+    away.first = bag;
+  away.last = bag;
+  ++away.full;
+}
+
+void Pool::send_chain(PoolDoor* door, Away& away) {
+  if (away.filling && away.filling->count > 0) add_bag(away);
+  if (away.first) door->push(away.first, away.last);
+  away.first = away.last = nullptr;
+  away.full = 0;
+}
+
 // Into which that owner's blocks may go; null: there is no memory.
 Bag* Pool::stage(std::uint32_t owner) {
   while (empty_.empty() && shelves_[bag_class].count == 0 && open_bag()) {}
-  Bag*& bag = away_[owner];
+  Bag*& bag = away_[owner].filling;
   if (bag) return bag;  // one of those just emptied
   void* memory = nullptr;
   if (!empty_.empty()) {
@@ -237,7 +265,9 @@ Bag* Pool::stage(std::uint32_t owner) {
   } else {
     memory = raw(bag_class);
   }
-  return bag = memory ? new (memory) Bag : nullptr;
+  if (!memory) return nullptr;
+  for (std::size_t i = line; i < sizeof(Bag); i += line) fetch_to_write(static_cast<char*>(memory) + i);
+  return bag = new (memory) Bag;
 }
 
 // False: there is none.
@@ -248,17 +278,23 @@ bool Pool::open_bag() {
   if (opened_)
     for (std::size_t i = 0; i < sizeof *bag; i += line)
       __builtin_prefetch(reinterpret_cast<char*>(opened_) + i);
-  for (unsigned i = 0; i < bag->count; ++i) {
-    __builtin_prefetch(bag->blocks[i], 1);
-    come_home(bag->blocks[i]);
+  for (unsigned i = 0; i < bag->count; ++i) fetch_to_write(bag->blocks[i]);
+  for (unsigned i = bag->count;
+       i-- > 0;) {  // who was given back first is got first: the reader is done with it
+    void* const block = bag->blocks[i];
+    const unsigned index = PoolChunk::of(block)->class_of(block);
+    if (debug_ || index >= classes) [[unlikely]]
+      come_home(block);
+    else
+      shelve(shelves_[index], block);
   }
   PoolChunk* const chunk = PoolChunk::of(bag);
   if (debug_ && state_of(record(chunk, bag)) == State::given)  // its giver had no memory for a bag
     std::memset(static_cast<void*>(bag), poison, offsetof(Bag, blocks));
   if (chunk->owner == number_)
     come_home(bag);
-  else if (chunk->class_of(bag) == bag_class && !away_[chunk->owner])
-    away_[chunk->owner] = new (bag) Bag;
+  else if (chunk->class_of(bag) == bag_class && !away_[chunk->owner].filling)
+    away_[chunk->owner].filling = new (bag) Bag;
   else if (chunk->class_of(bag) == bag_class && empty_.size() < few_empty_bags)
     empty_.push_back(bag);
   else
@@ -267,8 +303,11 @@ bool Pool::open_bag() {
 }
 
 void Pool::flush() {
-  for (Bag*& bag : away_)  // bags alone can wait: sent at once they could go to and fro for ever
-    if (bag && bag->messages > 0) PoolChunk::of(bag->blocks[0])->door->push(std::exchange(bag, nullptr));
+  for (Away& away : away_) {
+    const Bag* const any = away.first ? away.first : away.filling;
+    // Bags alone can wait: sent at once they could go to and fro for ever.
+    if (any && (away.first || any->count > any->bags)) send_chain(PoolChunk::of(any->blocks[0])->door, away);
+  }
 }
 
 bool Pool::new_span(unsigned index) {

@@ -7,7 +7,8 @@
 //
 //     chunk:  owner, size class of each page | blocks of one class, each on lines of its own
 //     shelf:  the addresses of a class's free blocks, in the owner's own memory
-//     bag:    the addresses of up to 30 blocks on their way home; the owner takes all bags by one exchange
+//     bag:    the addresses of up to 30 blocks on their way home; several go together, and the owner takes
+//             all that came by one exchange
 //
 // Free blocks are never written: who gives one back leaves its lines shared, and who gets it again need not
 // wait for a miss to learn the address of the next. (The batched way home after snmalloc, Lietar et al., ISMM
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "message/atomic.hpp"
@@ -30,13 +32,14 @@
 namespace nigh::message {
 
 inline constexpr unsigned bag_blocks = 30;
+inline constexpr unsigned chain_bags = 8;  // that go home together: the owner's door is a miss each time
 
 // Blocks of one owner on their way back to it: four lines.
 struct alignas(64) Bag {
   Bag* next = nullptr;
   std::uint16_t count = 0;
-  std::uint16_t messages = 0;  // of them; the others are emptied bags
-  void* blocks[bag_blocks];    // of which the first `count`
+  std::uint16_t bags = 0;    // of them: emptied ones; the others were messages
+  void* blocks[bag_blocks];  // of which the first `count`
 };
 static_assert(sizeof(Bag) == 256);
 
@@ -44,17 +47,30 @@ static_assert(sizeof(Bag) == 256);
 struct alignas(128) PoolDoor {
   atomic<Bag*> bags = nullptr;
 
-  void push(Bag* bag) {
-    Bag* newest = bags.load(std::memory_order_relaxed);
+  void push(Bag* bag) { push(bag, bag); }
+  // A chain of bags. Not looked at before: that would be one miss more.
+  void push(Bag* first, Bag* last) {
+    Bag* newest = nullptr;
     do {
-      bag->next = newest;
-      note_write(bag, sizeof *bag);
-    } while (!bags.compare_exchange_weak(newest, bag, std::memory_order_release, std::memory_order_relaxed));
+      last->next = newest;
+      note_write(last, sizeof *last);
+    } while (
+        !bags.compare_exchange_weak(newest, first, std::memory_order_release, std::memory_order_relaxed));
   }
   [[nodiscard]] Bag* take() {
     return bags.load(std::memory_order_relaxed) ? bags.exchange(nullptr, std::memory_order_acquire) : nullptr;
   }
 };
+
+// That line will be written. (Of __builtin_prefetch(line, 1) gcc makes a prefetch for reading, for x86-64 in
+// general; that is nothing where the reader's copy has to go.)
+inline void fetch_to_write(const void* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
 
 struct PoolChunk;
 
@@ -93,6 +109,7 @@ class Pool {
   static constexpr std::size_t pages = chunk_bytes / page_bytes;
   static constexpr std::size_t most_classed = (std::size_t{512} << 10) + 64;  // above: chunks of their own
   static constexpr unsigned classes = 49, own_chunk = 255;
+  static constexpr unsigned most_chained = 12;  // class; bags of larger blocks go home at once
 
   // `number` of this pool among `owners`; `door` is in shared memory. One thread uses a pool. In the debug
   // mode all pools that exchange blocks must be in it.
@@ -109,6 +126,7 @@ class Pool {
       Shelf& shelf = shelves_[class_of(bytes)];
       if (shelf.count > 0) [[likely]] {
         void* const block = shelf.blocks[--shelf.count];
+        if (bytes > 64) fetch_ahead(shelf, bytes);  // smaller ones were fetched with their bag
         return block;
       }
     }
@@ -151,6 +169,11 @@ class Pool {
     PoolChunk* chunk = nullptr;
     std::uint32_t free = 0;  // a bit for each page that belongs to no span
   };
+  struct Away {  // bags for one owner
+    Bag* filling = nullptr;
+    Bag *first = nullptr, *last = nullptr;  // full ones, oldest first
+    std::uint32_t full = 0;
+  };
   struct Large {  // a block with a chunk of its own
     PoolChunk* chunk = nullptr;
     bool free = false;
@@ -166,8 +189,12 @@ class Pool {
   bool note_given(PoolChunk* chunk, void* block);
   void come_home(void* block);
   void shelve(Shelf& shelf, void* block);
+  static void fetch_ahead(const Shelf& shelf, std::size_t bytes);
   static bool make_room(Shelf& shelf);
   void send_home(PoolChunk* chunk, void* block, bool message);
+  void bag_fills(PoolChunk* chunk, const void* block);
+  static void add_bag(Away& away);
+  static void send_chain(PoolDoor* door, Away& away);
   Bag* stage(std::uint32_t owner);
   bool open_bag();
   bool new_span(unsigned index);
@@ -179,7 +206,7 @@ class Pool {
   std::uint32_t number_;
   std::unique_ptr<Debugging> debug_;
   std::array<Shelf, classes> shelves_{};
-  std::vector<Bag*> away_;  // for each owner: being filled; null: none yet
+  std::vector<Away> away_;  // for each owner
   Bag* opened_ = nullptr;   // taken from the door, not looked at yet
   std::vector<Bag*> empty_;
   std::vector<Kept> chunks_;
@@ -227,16 +254,24 @@ inline void Pool::shelve(Shelf& shelf, void* block) {
   shelf.blocks[shelf.count++] = block;
 }
 
+// Small ones a few gets before they are due, of large ones less but sooner: so many misses go on at once.
+inline void Pool::fetch_ahead(const Shelf& shelf, std::size_t bytes) {
+  const std::uint32_t ahead = bytes <= 512 ? 6 : 2;
+  if (shelf.count < ahead) return;
+  const char* const block = static_cast<const char*>(shelf.blocks[shelf.count - ahead]);
+  const std::size_t most = bytes <= 512 ? 256 : 1024;
+  for (std::size_t at = 0; at < bytes && at < most; at += 64) fetch_to_write(block + at);
+}
+
 inline void Pool::send_home(PoolChunk* chunk, void* block, bool message) {
-  Bag*& bag = away_[chunk->owner];
-  if (!bag && !stage(chunk->owner)) [[unlikely]]
+  Away& away = away_[chunk->owner];
+  if (!away.filling && !stage(chunk->owner)) [[unlikely]]
     return chunk->door->push(new (block) Bag);  // which is then all that is in it
+  Bag* const bag = away.filling;
   bag->blocks[bag->count++] = block;
-  bag->messages += message ? 1 : 0;
-  if (bag->count == bag_blocks) {
-    chunk->door->push(bag);
-    bag = nullptr;
-  }
+  if (!message) ++bag->bags;
+  if (bag->count == bag_blocks - 8 || bag->count == bag_blocks) [[unlikely]]
+    bag_fills(chunk, block);
 }
 
 }  // namespace nigh::message

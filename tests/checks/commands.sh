@@ -30,6 +30,7 @@ refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
 refused 2 'requires --probe' machine --quick
 refused 2 'excludes' machine --json --svg
 refused 2 "no benchmark 'nope'" bench nope
+refused 2 'one producer and one consumer; not 2' bench alloc --teams 2
 refused 2 'excludes' watch --all -p 1
 refused 2 'policy' watch --policy nope -p 1
 refused 2 'excludes' watch --demo --meters
