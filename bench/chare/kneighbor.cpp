@@ -17,7 +17,7 @@ namespace nc = nigh::chare;
 namespace {
 
 struct Plan {
-  int elements = 8, k = 3, iterations = 20000;
+  int elements = 8, k = 3, iterations = 200000;
   std::size_t bytes = 64;
 };
 

@@ -25,13 +25,11 @@ struct alignas(16) Original {  // in front of the arguments of a message that wa
 };
 
 // All but what is the new one's own.
-void take_header(Header& to, const Header& from, int flags) {
+void take_header(Header& to, const Header& from, unsigned flags) {
   to.array = from.array;
   to.element = from.element;
   to.priority = from.priority;
-  to.flags = static_cast<std::uint16_t>(flags);
-  to.hops = from.hops;
-  to.from = from.from;
+  to.flags = flags & 0xf;
 }
 
 const char* text(message::PoolFault::Kind kind) {
@@ -53,6 +51,9 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
       kind_(kind),
       reductions_(*this),
       waves_(*this) {
+  if (kind.processes)
+    for (const core::Entry* entry : entries_.entries)
+      written_.push_back(entry->travel == core::Entry::Travel::as_it_lies ? 0 : 1);
   if (kind.debug)
     debug_.found = [this](const message::PoolFault& fault) {
       fail(what_is(fault.tag) + " " + text(fault.kind));
@@ -142,15 +143,24 @@ void Pe::reach(std::uint32_t stage) {
 
 bool Pe::round() {
   bool did = inbox_->take([&](message::Link* link) { arrive(header_of(link)); }, most_taken) > 0;
+  if (did) publish();  // answers are on their way while the PE's own messages run
   if (!ranked_.empty()) did |= run_urgent(0);
   did |= run_own();
   if (!did && !ranked_.empty()) did = run_urgent(std::numeric_limits<int>::max());
   if (!timers_.empty() && (!did || ++rounds_ % 16 == 0)) did |= look_at_timers();
   publish();
-  if (!did && kind_.processes) look_for_the_dead();
-  if (number_ == 0) did ? waves_.busy() : waves_.idle();
+  if (did)
+    idle_rounds_ = 0;
+  else if (++idle_rounds_ % 64 == 0 || idle_rounds_ > 2000)  // the clock takes longer than a look for messages
+    rest();
   stop_ = stop_ || mailbox_->stop.load(std::memory_order_relaxed);
   return did || stop_;
+}
+
+// For a while there was nothing to do.
+void Pe::rest() {
+  if (kind_.processes) look_for_the_dead();
+  if (number_ == 0) waves_.idle(idle_rounds_ == 64);
 }
 
 void Pe::look_for_the_dead() {
@@ -327,8 +337,8 @@ void Pe::send(std::uint32_t pe, Header* message) {
 }
 
 Header* Pe::copy(const Header* message) {
-  Header* const out = get(message->bytes, message->entry);
-  if (!out) return no_memory(message->bytes), nullptr;
+  Header* const out = get(message->bytes(), message->entry);
+  if (!out) return nullptr;
   out->array = message->array;
   out->element = message->element;
   out->flags = message->flags;
@@ -336,7 +346,7 @@ Header* Pe::copy(const Header* message) {
   if (entry && entry->copy)
     entry->copy(message, out);
   else
-    std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes - sizeof(Header));
+    std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes() - sizeof(Header));
   return out;
 }
 
@@ -344,7 +354,7 @@ Header* Pe::copy(const Header* message) {
 // among them that are more than bytes say of themselves.
 Header* Pe::write_out(Header* message) {
   const core::Entry& entry = *entries_.entries[message->entry];
-  const std::size_t behind = message->bytes - sizeof(Header);
+  const std::size_t behind = message->bytes() - sizeof(Header);
   Header* out = nullptr;
   if (entry.travel == core::Entry::Travel::never) {
     fail("an argument of " + name_of(entry) +
@@ -352,10 +362,9 @@ Header* Pe::write_out(Header* message) {
   } else {
     const std::size_t bytes = sizeof(Header) + sizeof(Original) + behind + entry.write(message, nullptr);
     out = get(bytes, message->entry);
-    if (!out) no_memory(bytes);
   }
   if (out) {
-    const Original original{message->bytes};
+    const Original original{message->bytes()};
     char* at = reinterpret_cast<char*>(out + 1);
     std::memcpy(at, &original, sizeof original);
     std::memcpy(at + sizeof original, message + 1, behind);
@@ -375,8 +384,6 @@ Header* Pe::read_in(Header* message) {
     std::memcpy(static_cast<void*>(out + 1), at, behind);
     entries_.entries[message->entry]->read(at + behind, out);
     take_header(*out, *message, message->flags & ~written_out);
-  } else {
-    no_memory(original.bytes);
   }
   pool_->give(message);
   return out;
@@ -402,6 +409,9 @@ void Pe::post_to_all(Header* message, std::uint16_t array) {
 }
 
 void Pe::no_memory(std::size_t bytes) {
+  if (bytes > Header::most_bytes)
+    return fail("PE " + std::to_string(number_) + ": a message of " + std::to_string(bytes) +
+                " bytes is too large: put what is in it in a Buffer");
   fail("PE " + std::to_string(number_) + ": there is no memory for a message of " + std::to_string(bytes) +
        " bytes");
 }
@@ -475,7 +485,7 @@ std::uint16_t Pe::create(const Shape& shape, Header* constructor) {
     if (!message) continue;
     message->array = number;
     message->element = number_;
-    message->flags |= to_all | (message == constructor ? Flags::constructor : 0);
+    message->flags |= message == constructor ? to_all | Flags::constructor : to_all;
     ++sent_;
     on_all(message);
   }
@@ -571,7 +581,7 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
   if (!entry.from_result || !entry.from_result(result, bytes, nullptr, &size))
     return fail(name_of(entry) + " can't take a result of " + std::to_string(bytes) + " bytes");
   Header* const message = get(size, then.entry);
-  if (!message) return no_memory(size);
+  if (!message) return;
   entry.from_result(result, bytes, message, &size);
   if (then.kind == Callback::Kind::all)
     post_to_all(message, then.array);

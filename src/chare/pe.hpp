@@ -56,8 +56,8 @@ enum class System : std::uint16_t {
   counted
 };
 
-enum Flags : std::uint16_t {  // none: a call of an entry method of one element
-  to_all = 1,                 // `element` is the PE that it came from
+enum Flags : unsigned {  // none: a call of an entry method of one element
+  to_all = 1,            // `element` is the PE that it came from
   constructor = 2,
   of_the_system = 4,
   written_out = 8  // its arguments are as they go between processes
@@ -178,7 +178,7 @@ class Pe {
     static_assert(std::is_trivially_copyable_v<Payload>);
     const std::size_t bytes = sizeof(Header) + sizeof payload + more;
     Header* const message = get(bytes, static_cast<std::uint16_t>(kind));
-    if (!message) return no_memory(bytes), nullptr;
+    if (!message) return nullptr;
     message->array = array;
     message->flags = of_the_system;
     std::memcpy(static_cast<void*>(message + 1), &payload, sizeof payload);
@@ -203,6 +203,7 @@ class Pe {
   void fail(const std::string& what);
   [[nodiscard]] std::string what_is(std::uint32_t tag) const;
   // The end
+  void rest();
   void look_for_the_dead();
   void reach(std::uint32_t stage);
   void drop_messages();
@@ -216,6 +217,7 @@ class Pe {
   const Entries& entries_;
   std::uint32_t number_, count_;
   Kind kind_;
+  std::vector<char> written_;  // between processes, by entry: its messages have to be written out
   std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
   bool failed_ = false;
@@ -232,6 +234,7 @@ class Pe {
   std::uint64_t ranked_ever_ = 0;
   std::priority_queue<Timer> timers_;
   unsigned rounds_ = 0;
+  unsigned long idle_rounds_ = 0;  // in a row
 
   std::vector<std::unique_ptr<Elements>> arrays_;
   std::uint16_t arrays_made_ = 0;
@@ -246,23 +249,21 @@ class Pe {
 };
 
 inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
-  void* const memory = pool_->get(bytes, entry);
-  if (!memory) return nullptr;
+  void* const memory = bytes <= Header::most_bytes ? pool_->get(bytes, entry) : nullptr;
+  if (!memory) [[unlikely]]
+    return no_memory(bytes), nullptr;
   return new (memory) Header{.next = nullptr,
                              .producer = number_,
                              .entry = entry,
                              .array = 0,
                              .element = 0,
-                             .bytes = bytes,
-                             .priority = 0,
+                             .units = static_cast<std::uint32_t>((bytes + 15) / 16) & 0xfffffff,
                              .flags = 0,
-                             .hops = 0,
-                             .from = number_};
+                             .priority = 0};
 }
 
 inline void Pe::forward(std::uint32_t pe, Header* message) {
-  if (kind_.processes && !(message->flags & (of_the_system | written_out)) &&
-      entries_.entries[message->entry]->travel != core::Entry::Travel::as_it_lies) {
+  if (message->entry < written_.size() && written_[message->entry] && !(message->flags & written_out)) {
     message = write_out(message);
     if (!message) return;
   }

@@ -19,10 +19,10 @@ void Waves::ask(const Callback& then) {
   pause_ = next_ = 0;
 }
 
-void Waves::idle() {
+void Waves::idle(bool since_now) {
   if (under_way_) return;
   const std::int64_t now = message::now_ns();
-  if (idle_since_ == 0) idle_since_ = now;
+  if (since_now) idle_since_ = now;
   if (now < next_ || (asked_.empty() && now - idle_since_ < long_idle)) return;
   under_way_ = true;
   begin();
@@ -69,7 +69,7 @@ void Waves::end() {
   next_ = message::now_ns() + (asked_.empty() ? long_idle / 4 : pause_);
   if (!quiet) return;
   before_ = {};
-  if (asked_.empty() && sums_.timers == 0 && idle_since_ != 0)
+  if (asked_.empty() && sums_.timers == 0)
     pe_.fail("no message is left and no timer, but finish() was not called");
   for (const Callback& then : std::exchange(asked_, {})) pe_.call(then);
 }

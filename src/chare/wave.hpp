@@ -19,9 +19,8 @@ class Waves {
  public:
   explicit Waves(Pe& pe) : pe_(pe) {}
   void ask(const Callback& then);  // at PE 0
-  // PE 0 has nothing to do, or has. When that lasts, it is seen whether there is anything to do at all.
-  void idle();
-  void busy() { idle_since_ = 0; }
+  // PE 0 has nothing to do; since a moment ago. When that lasts, it is seen whether there is anything at all.
+  void idle(bool since_now);
   void on_count();                               // System::count
   void on_counted(const core::Header* message);  // System::counted
 

@@ -106,7 +106,7 @@ struct Arguments {
     return show_each(message, call, std::index_sequence_for<P...>());
   }
   static void copy(const Header* from, Header* into) {
-    std::memcpy(static_cast<void*>(into + 1), from + 1, from->bytes - sizeof(Header));  // the spans
+    std::memcpy(static_cast<void*>(into + 1), from + 1, from->bytes() - sizeof(Header));  // the spans
     new (static_cast<void*>(into + 1)) Kept(of(from));
   }
   static void destroy(Header* message) { std::destroy_at(&of(message)); }

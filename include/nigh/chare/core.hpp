@@ -45,14 +45,14 @@ struct alignas(16) Header {
   std::uint32_t producer;
   std::uint16_t entry;
   std::uint16_t array;
-  std::uint64_t element;  // number of the index within its array
-  std::uint64_t bytes;    // of all of it
+  std::uint64_t element;     // number of the index within its array
+  std::uint32_t units : 28;  // of 16 bytes: how long all of it is
+  std::uint32_t flags : 4;
   std::int32_t priority;
-  std::uint16_t flags;
-  std::uint16_t hops;  // how often it was forwarded
-  std::uint64_t from;  // PE that sent it
+  [[nodiscard]] std::size_t bytes() const { return std::size_t{16} * units; }
+  static constexpr std::size_t most_bytes = std::size_t{16} * ((1U << 28) - 1);
 };
-static_assert(sizeof(Header) == 48, "what a message costs beside its arguments");
+static_assert(sizeof(Header) == 32, "with two or three arguments a message is one line");
 
 class ElementBase;
 
