@@ -151,7 +151,8 @@ bool Pe::round() {
   publish();
   if (did)
     idle_rounds_ = 0;
-  else if (++idle_rounds_ % 64 == 0 || idle_rounds_ > 2000)  // the clock takes longer than a look for messages
+  else if (++idle_rounds_ % 64 == 0 ||
+           idle_rounds_ > 2000)  // the clock takes longer than a look for messages
     rest();
   stop_ = stop_ || mailbox_->stop.load(std::memory_order_relaxed);
   return did || stop_;

@@ -217,7 +217,7 @@ class Pe {
   const Entries& entries_;
   std::uint32_t number_, count_;
   Kind kind_;
-  std::vector<char> written_;  // between processes, by entry: its messages have to be written out
+  std::vector<char> written_;   // between processes, by entry: its messages have to be written out
   std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
   bool failed_ = false;
@@ -268,7 +268,9 @@ inline void Pe::forward(std::uint32_t pe, Header* message) {
     if (!message) return;
   }
   Peer& peer = *peers_[pe];
-  if (peer.lane.push(reinterpret_cast<message::Link*>(message))) {
+  bool published = peer.lane.push(reinterpret_cast<message::Link*>(message));
+  if (!published && peer.lane.staged() == message::line_messages) published = peer.lane.flush();
+  if (published) {
     waiter_.ring(static_cast<int>(pe));
   } else if (!peer.staged) {
     peer.staged = true;

@@ -172,6 +172,9 @@ class Lane {
     return true;
   }
 
+  // Messages that were pushed, but can't be seen yet.
+  [[nodiscard]] unsigned staged() const { return count_; }
+
   // Whatever was pushed can be seen. False: there was nothing.
   bool flush() {
     if (count_ == 0) return false;
