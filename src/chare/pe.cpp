@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t first_lines = 16;  // of each producer's ring: 112 messages before it grows
 constexpr std::size_t most_taken = 128, most_own = 64;  // messages in a round
+constexpr std::int64_t long_ns = 1000;                  // several times what it takes to publish a message
+constexpr unsigned until_short = 32, sampled = 127;     // runs in a row; one of so many
 
 static_assert(offsetof(Header, next) == offsetof(message::Link, next));
 static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
@@ -51,6 +53,7 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
       kind_(kind),
       reductions_(*this),
       waves_(*this) {
+  for (const core::Entry* entry : entries_.entries) paced_.push_back({entry});
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
       written_.push_back(entry->travel == core::Entry::Travel::as_it_lies ? 0 : 1);
@@ -147,13 +150,12 @@ bool Pe::round() {
   if (!ranked_.empty()) did |= run_urgent(0);
   did |= run_own();
   if (!did && !ranked_.empty()) did = run_urgent(std::numeric_limits<int>::max());
-  if (!timers_.empty() && (!did || ++rounds_ % 16 == 0)) did |= look_at_timers();
+  ++rounds_;
+  if (!timers_.empty() && (!did || rounds_ % 16 == 0)) did |= look_at_timers();
   publish();
-  if (did)
-    idle_rounds_ = 0;
-  else if (++idle_rounds_ % 64 == 0 ||
-           idle_rounds_ > 2000)  // the clock takes longer than a look for messages
-    rest();
+  idle_rounds_ = did ? 0 : idle_rounds_ + 1;
+  const bool seldom = idle_rounds_ % 64 == 0;  // the clock takes longer than a look for messages
+  if (!did && (seldom || idle_rounds_ > 2000)) rest();
   stop_ = stop_ || mailbox_->stop.load(std::memory_order_relaxed);
   return did || stop_;
 }
@@ -239,10 +241,32 @@ inline void Pe::deliver(Header* message) {
   deliver_slowly(message);
 }
 
+template <class Run>
+inline void Pe::run_paced(Paced& entry, Run run) {
+  if (!entry.is_long && --unsampled_ != 0) [[likely]]
+    return run();
+  run_timed(entry, run);
+}
+
+template <class Run>
+__attribute__((noinline)) void Pe::run_timed(Paced& entry, Run run) {
+  unsampled_ = sampled;
+  const bool outer = std::exchange(is_prompt_, entry.is_long);
+  if (is_prompt_) publish();
+  const std::int64_t begun = message::now_ns();
+  run();
+  if (message::now_ns() - begun >= long_ns)
+    entry.short_ones = 0, entry.is_long = true;
+  else if (entry.is_long && ++entry.short_ones >= until_short)
+    entry.is_long = false;
+  is_prompt_ = outer;
+}
+
 inline void Pe::run_one(core::ElementBase* element, Header* message) {
-  running_ = entries_.entries[message->entry];
+  Paced& paced = paced_[message->entry];
+  running_ = paced.entry;
   runs_on_ = element;
-  running_->run(element, message);
+  run_paced(paced, [&] { paced.entry->run(element, message); });
   running_ = nullptr;
   ++done_;
   pool_->give(message);
@@ -436,7 +460,7 @@ void Pe::on_all(Header* message) {
     running_ = &entry;
     for (std::size_t i = 0; i < elements->local().size() && !stop_; ++i) {
       runs_on_ = elements->local()[i];
-      entry.run_shared(elements->local()[i], message);
+      run_paced(paced_[message->entry], [&] { entry.run_shared(elements->local()[i], message); });
     }
     running_ = nullptr;
   }

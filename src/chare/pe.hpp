@@ -38,9 +38,9 @@ using core::Header;
 struct alignas(128) Mailbox {
   message::PoolDoor door;
   message::InboxMemory<> inbox;
-  std::uint64_t digest = 0;                               // of the program's entry methods
-  alignas(128) message::atomic<std::uint32_t> stage = 0;  // how far its end has come
-  message::atomic<bool> stop = false;                     // by whoever ends the job
+  std::uint64_t digest = 0;                  // of the program's entry methods
+  message::atomic<std::uint32_t> stage = 0;  // how far its end has come
+  message::atomic<bool> stop = false;        // by whoever ends the job
   message::atomic<int> status = 0;
 };
 
@@ -147,6 +147,13 @@ class Pe {
     std::uint64_t elements = 0;
     std::uint32_t missing = 0;
   };
+  // How long an entry method takes, as samples tell. Where that is long, messages don't wait for its end:
+  // what was sent before is published first, and what it sends at once.
+  struct Paced {
+    const core::Entry* entry;
+    std::uint16_t short_ones = 0;  // in a row
+    bool is_long = true;
+  };
   struct Timer {
     std::int64_t at;
     Callback then;
@@ -163,6 +170,10 @@ class Pe {
   void deliver(Header* message);
   void deliver_slowly(Header* message);
   void run_one(core::ElementBase* element, Header* message);
+  template <class Run>
+  void run_paced(Paced& entry, Run run);
+  template <class Run>
+  void run_timed(Paced& entry, Run run);
   void consume(Header* message);
   // Messages
   void route(Header* message, Elements& elements, const Index& index);
@@ -244,6 +255,9 @@ class Pe {
   Waves waves_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
+  std::vector<Paced> paced_;  // by number
+  unsigned unsampled_ = 1;    // runs until the next sample
+  bool is_prompt_ = false;    // a long one runs
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
 };
@@ -272,10 +286,13 @@ inline void Pe::forward(std::uint32_t pe, Header* message) {
   if (!published && peer.lane.staged() == message::line_messages) published = peer.lane.flush();
   if (published) {
     waiter_.ring(static_cast<int>(pe));
-  } else if (!peer.staged) {
+    return;
+  }
+  if (!peer.staged) {
     peer.staged = true;
     staged_.push_back(pe);
   }
+  if (is_prompt_) publish();
 }
 
 }  // namespace nigh::chare
