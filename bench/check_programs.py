@@ -94,6 +94,29 @@ def check_alloc(program):
         assert done.returncode == 3 and f"{name} is not there" in done.stderr, f"{name}: {done.returncode} {done.stderr}"
 
 
+def check_kneighbor(program):
+    """A payload that changes on its way must be found out; MPI is there with its library."""
+    for wrong in (["--subject", "none"], ["--subject"], ["--teams", "3"], ["--teams", "16"], ["--frob"]):
+        done = run(program, wrong)
+        assert done.returncode == 2 and "usage" in done.stderr, f"{wrong}: {done.returncode} {done.stderr}"
+    for name in ("nigh-threads", "nigh-spoiled"):
+        for pes in ("1", "2", "4"):
+            done = run(program, ["--subject", name, "--teams", pes, "--quick"])
+            report, right = json.loads(done.stdout), name == "nigh-threads"
+            assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
+            assert len(report["results"]) == 6, done.stdout
+    for library in ("openmpi", "mpich"):
+        name = f"mpi-{library}"
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        done = run(program, ["--subject", name, "--teams", "2", "--quick"], root)
+        if program.with_name(f"kneighbor-{library}").exists():
+            assert done.returncode == 0 and json.loads(done.stdout)["verified"], f"{name}: {done.stderr}"
+        else:
+            assert done.returncode == 2 and "not built" in done.stderr, f"{name}: {done.returncode} {done.stderr}"
+    done = run(program, ["--subject", "charm-multicore"])
+    assert done.returncode == 2 and "NIGH_CHARM_MULTICORE" in done.stderr, f"Charm++: {done.stderr}"
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     reference, failures, count = None, 0, 0
@@ -116,7 +139,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc)):
+    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("kneighbor", check_kneighbor)):
         try:
             check(folder / name)
             print(f"ok   {name}")

@@ -1,73 +1,249 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// kNeighbor (seed 001; Charm++'s benchmark of that name): every element sends a message to its K neighbours on
-// each side, with wrap-around; each of them is acknowledged by one of the same size; when an element has all of
-// its acknowledgements, its next iteration begins. Two forms: `bounced`, as Charm++ measures, never looks at
-// the payload; `touched` writes and reads all of it.
-#include <chrono>
+#include "kneighbor.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
+#include <cstring>
+#include <memory>
 
 #include "nigh/chare.hpp"
 
-namespace nc = nigh::chare;
-
 namespace {
 
-struct Plan {
-  int elements = 8, k = 3, iterations = 200000;
+namespace nc = nigh::chare;
+using bench::now;
+using bench::kneighbor::Load;
+using bench::kneighbor::loads;
+using bench::kneighbor::Options;
+using bench::kneighbor::Series;
+
+struct Batch {
   std::size_t bytes = 64;
+  bool touched = false;
+  int iterations = 1000;
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double begun;
+struct Driver;
 
 struct Block : nc::Element<Block> {
-  explicit Block(const Plan& plan) : plan(plan) {
-    for (int i = 0; i < 2 * plan.k; ++i) buffers.emplace_back(plan.bytes);
+  Block(nc::Proxy<Driver> driver, bool spoils) : driver(driver), spoils(spoils) {}
+  void begin(Batch what) {
+    if (what.bytes != batch.bytes || buffers.empty()) {
+      buffers.clear();
+      for (int i = 0; i < 2 * bench::kneighbor::neighbours; ++i) buffers.emplace_back(what.bytes);
+    }
+    batch = what;
+    done = wrong = 0;
+    iterate();
   }
-  void start() {
-    for (int i = 1; i <= plan.k; ++i) {
+  void iterate() {
+    for (int i = 1; i <= bench::kneighbor::neighbours; ++i)
       for (const int by : {i, -i}) {
-        neighbour(by).send<&Block::take>(static_cast<int>(index().x), std::move(buffers.back()));
+        nc::Buffer<unsigned char> data = std::move(buffers.back());
         buffers.pop_back();
+        write(data, static_cast<unsigned char>(done));
+        const int to = static_cast<int>(index().x) + by + bench::kneighbor::elements;
+        array()[to % bench::kneighbor::elements].send<&Block::take>(static_cast<int>(index().x), done,
+                                                                    std::move(data));
       }
+  }
+  void take(int from, int round, nc::Buffer<unsigned char>&& data) {
+    read(data, static_cast<unsigned char>(round));
+    write(data, static_cast<unsigned char>(round + 1));
+    if (spoils && round == 100) data[0] ^= 1;
+    array()[from].send<&Block::answered>(std::move(data));
+  }
+  void answered(nc::Buffer<unsigned char>&& data) {
+    read(data, static_cast<unsigned char>(done + 1));
+    buffers.push_back(std::move(data));
+    if (buffers.size() < 2 * bench::kneighbor::neighbours) return;
+    if (++done < batch.iterations)
+      iterate();
+    else
+      over();
+  }
+  void over();
+  void write(nc::Buffer<unsigned char>& data, unsigned char value) {
+    if (batch.touched) std::memset(data.data(), value, data.size());
+  }
+  void read(const nc::Buffer<unsigned char>& data, unsigned char value) {
+    if (!batch.touched) return;
+    unsigned sum = 0;
+    for (const unsigned char byte : data) sum += byte;
+    seen += sum;
+    if (sum != unsigned{value} * data.size()) ++wrong;
+  }
+  nc::Proxy<Driver> driver;
+  bool spoils;
+  Batch batch;
+  std::vector<nc::Buffer<unsigned char>> buffers;
+  int done = 0, wrong = 0;
+  unsigned seen = 0;
+};
+
+// One on each PE. The first lets batches run, and a line go to and fro between the first two PEs around them.
+struct alignas(128) Line {
+  std::atomic<int> value;
+};
+struct Driver : nc::Element<Driver> {
+  explicit Driver(bool quick) : quick(quick) {}
+  void begin(nc::Array<Block> all) {
+    blocks = all;
+    batch.iterations = 200;  // verified, and to warm up
+    batch.touched = true;
+    blocks.send<&Block::begin>(batch);
+  }
+  void measure_line() {
+    if (nc::pes() < 2) return line_measured(0);
+    lines = nc::Buffer<char>(2 * sizeof(Line));
+    auto* both = reinterpret_cast<Line*>(lines.data());
+    new (both) Line[2]{};
+    array()[1].send<&Driver::echo>(reinterpret_cast<std::uintptr_t>(both));
+    proxy().send<&Driver::call>();  // after that has gone
+  }
+  static constexpr int rounds = 200;
+  void echo(std::uintptr_t at) {
+    auto* both = reinterpret_cast<Line*>(at);
+    for (int i = 1; i <= rounds; ++i) {
+      wait_for(both[0], i);
+      both[1].value.store(i, std::memory_order_release);
     }
   }
-  void take(int from, nc::Buffer<char>&& data) { array()[from].send<&Block::acknowledged>(std::move(data)); }
-  void acknowledged(nc::Buffer<char>&& data) {
-    buffers.push_back(std::move(data));
-    if (++count < 2 * plan.k) return;
-    count = 0;
-    if (++done < plan.iterations)
-      start();
-    else
-      contribute(array()[0].callback<&Block::end>());
+  void call() {
+    auto* both = reinterpret_cast<Line*>(lines.data());
+    double best = 1;
+    for (int i = 1; i <= rounds; ++i) {
+      const double from = now();
+      both[0].value.store(i, std::memory_order_release);
+      wait_for(both[1], i);
+      if (i > rounds / 4) best = std::min(best, (now() - from) / 2);
+    }
+    line_measured(best);
   }
-  void end() {
-    std::printf("%.3f us an iteration\n", 1e6 * (now() - begun) / plan.iterations);
-    nc::finish();
+  static void wait_for(Line& line, int value) {
+    for (unsigned looks = 1; line.value.load(std::memory_order_acquire) < value; ++looks)
+      if (looks % 4096 == 0) std::this_thread::yield();
   }
-  nc::Proxy<Block> neighbour(int by) {
-    return array()[(index().x + by + plan.elements) % plan.elements];
+  void line_measured(double seconds) {
+    if (!timed) {
+      before = seconds;
+      begun = now();
+      return blocks.send<&Block::begin>(batch);
+    }
+    series->add(before, seconds, spent / batch.iterations);
+    timed = false;
+    if (!series->done()) return measure_line();
+    results.push_back(series->result(loads[at].name));
+    ++at;
+    next();
   }
-  Plan plan;
-  std::vector<nc::Buffer<char>> buffers;
-  int count = 0, done = 0;
+  void over(int wrong_ones) {
+    spent = now() - begun;
+    if (wrong_ones != 0) wrong = true;
+    if (!series) return next();
+    timed = true;
+    measure_line();
+  }
+  void next() {
+    if (at == loads.size()) {
+      std::vector<int> cpus(static_cast<std::size_t>(std::max(nc::pes(), 1)));
+      for (std::size_t i = 0; i < cpus.size(); ++i) cpus[i] = static_cast<int>(i);
+      bench::report("kneighbor", results, cpus, nc::pes() - 1,
+                    wrong ? "a payload was not what was sent" : "");
+      return nc::finish(wrong ? 1 : 0);
+    }
+    batch = {loads[at].bytes, loads[at].touched, loads[at].touched && loads[at].bytes > 1024 ? 200 : 1000};
+    series = std::make_unique<Series>(quick);
+    measure_line();
+  }
+  bool quick = false, timed = false, wrong = false;
+  nc::Array<Block> blocks;
+  nc::Buffer<char> lines;
+  Batch batch;
+  std::unique_ptr<Series> series;
+  std::vector<bench::Measured> results;
+  std::size_t at = 0;
+  double begun = 0, spent = 0, before = 0;
 };
+void Block::over() { contribute(wrong, nc::sum, driver.callback<&Driver::over>()); }
+
+int run_others(const Options& options, const std::string& folder) {
+  std::string why;
+  const std::vector<std::string> command =
+      bench::kneighbor::peer_command(options.subject, folder, options.pes, why);
+  if (command.empty()) {
+    std::fprintf(stderr, "%s\n", why.c_str());
+    return 2;
+  }
+  const bool is_mpi = options.subject.starts_with("mpi-");
+  const std::vector<int> cpus = bench::usable_cpus();
+  std::vector<bench::Measured> results;
+  for (const Load& load : loads) {
+    if (load.touched && !is_mpi) continue;  // Charm++'s own program does not
+    Series series(options.quick);
+    while (!series.done()) {
+      std::vector<std::string> words = command;
+      for (const std::string& word : {std::to_string(bench::kneighbor::elements),
+                                      std::string(options.quick ? "20" : "60"), std::to_string(load.bytes)})
+        words.push_back(word);
+      if (load.touched) words.emplace_back("touched");
+      if (!is_mpi) words.push_back("+p" + std::to_string(options.pes));
+      const double before = bench::line_time(cpus), median = bench::kneighbor::run_peer(words, why);
+      if (median < 0) {
+        std::fprintf(stderr, "%s: %s\n", options.subject.c_str(), why.c_str());
+        return 2;
+      }
+      series.add(before, bench::line_time(cpus), median);
+    }
+    results.push_back(series.result(load.name));
+  }
+  bench::report("kneighbor", results, cpus, options.pes - 1, "");
+  return 0;
+}
+
+int usage() {
+  std::string names = "nigh-threads nigh-processes nigh-spoiled";
+  for (const std::string& peer : bench::kneighbor::peers()) names += " " + peer;
+  std::fprintf(
+      stderr,
+      "usage: kneighbor --teams PES --subject NAME [--quick]; PEs: 1, 2, 4 or 8; nigh-processes: under "
+      "nigh run -n; subjects: %s\n",
+      names.c_str());
+  return 2;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return nc::run(argc, argv, [&] {
-    Plan plan;
-    if (argc > 1) plan.bytes = std::strtoull(argv[1], nullptr, 10);
-    auto blocks = nc::Array<Block>::create({plan.elements}, plan);
-    begun = now();
-    blocks.send<&Block::start>();
-  });
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--quick")
+      options.quick = true;
+    else if (word == "--teams" && i + 1 < argc)
+      options.pes = std::atoi(argv[++i]);
+    else if (word == "--subject" && i + 1 < argc)
+      options.subject = argv[++i];
+    else
+      return usage();
+  }
+  if (options.pes < 1 || options.pes > 8 || (options.pes & (options.pes - 1)) != 0) return usage();
+  const auto& others = bench::kneighbor::peers();
+  const std::string self = argv[0];
+  const std::size_t slash = self.rfind('/');
+  if (std::find(others.begin(), others.end(), options.subject) != others.end())
+    return run_others(options, slash == std::string::npos ? "." : self.substr(0, slash));
+  const bool spoils = options.subject == "nigh-spoiled";  // must be found out
+  if (options.subject != "nigh-threads" && options.subject != "nigh-processes" && !spoils) return usage();
+  const bool threads = options.subject != "nigh-processes";
+  return nc::run(nc::Options{.pes = options.pes, .mode = threads ? nc::Mode::threads : nc::Mode::processes},
+                 [&] {
+                   auto drivers = nc::Array<Driver>::create({nc::pes()}, options.quick);
+                   auto blocks = nc::Array<Block>::create({bench::kneighbor::elements}, drivers[0], spoils);
+                   drivers[0].send<&Driver::begin>(blocks);
+                 });
 }

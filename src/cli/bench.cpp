@@ -76,6 +76,12 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
   if (kind.is_alloc() && request.teams != default_teams(kind, 1, false))
     return fail(Errc::invalid,
                 fmt::format("--teams: alloc has one producer and one consumer; not {}", options.teams));
+  if (kind.is_kneighbor())
+    for (const Teams& teams : request.teams)
+      if (teams.inner || (teams.outer != 1 && teams.outer != 2 && teams.outer != 4 && teams.outer != 8))
+        return fail(
+            Errc::invalid,
+            fmt::format("--teams: kneighbor takes 1, 2, 4 or 8 PEs, such as 2,4; not {}", teams.text()));
   request.options = size_options(kind, request.usable, options.quick);
   request.subjects = options.subjects;
   request.samples = options.samples;
@@ -211,12 +217,13 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, slide5, placement; none: list "
-      "them");
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, slide5, placement; "
+      "none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
-  command->add_option("--teams", options->teams,
-                      "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks or producers, such as 2,4");
+  command->add_option(
+      "--teams", options->teams,
+      "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, producers or PEs, such as 2,4");
   command->add_option("--samples", options->samples, "Samples of each subject, taken in turn (default 5)")
       ->check(CLI::Range(1, 10000));
   command->add_option("--subjects", options->subjects, "Only these, separated by ';', such as 'nigh;unbound'")

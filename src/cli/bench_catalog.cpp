@@ -35,6 +35,8 @@ const std::vector<BenchKind>& bench_kinds() {
       {"mpi-collectives", "Barrier, Bcast, Reduce, Allreduce, Alltoall", "", false, false, "collectives"},
       {"queues", "messages from many producers to one consumer: one of them, and one push", "", false, false},
       {"alloc", "memory of messages: got by one thread, given back by it or by another", "", false, false},
+      {"kneighbor", "messages among the elements of a message-driven program: one iteration", "", false,
+       false},
   };
   return kinds;
 }
@@ -125,6 +127,13 @@ std::vector<Teams> default_ranks(const BenchKind& kind, int cores, bool quick) {
   return out;
 }
 
+// The benchmark has 8 elements, as many on each.
+std::vector<Teams> default_pes(int cores, bool quick) {
+  std::vector<Teams> out = {{2, std::nullopt}};
+  for (int pes = 4; pes <= std::min(cores, 8) && !quick; pes *= 2) out.push_back({pes, std::nullopt});
+  return out;
+}
+
 std::string pu_list(const std::vector<int>& pus) { return fmt::format("{}", fmt::join(pus, ",")); }
 
 }  // namespace
@@ -166,6 +175,7 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
   if (kind.is_alloc()) return {{1, std::nullopt}};
+  if (kind.is_kneighbor()) return default_pes(cores, quick);
   if (kind.is_queues() && quick) return {{1, std::nullopt}, {4, std::nullopt}};
   if (kind.is_queues()) return {{1, std::nullopt}, {2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
   if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
@@ -233,6 +243,30 @@ std::vector<Subject> alloc_subjects() {
   return out;
 }
 
+// PEs as threads and as the ranks of `nigh run -n`, MPI, and of Charm++ those builds that a variable names.
+std::vector<Subject> kneighbor_subjects(int pes, const std::string& nigh) {
+  std::vector<Subject> out;
+  out.push_back({"nigh", {}, {}, {}, {}, {"--subject", "nigh-threads"}});
+  out.push_back({"nigh processes",
+                 {nigh, "run", "--quiet", "-n", std::to_string(pes), "--"},
+                 {},
+                 {},
+                 {},
+                 {"--subject", "nigh-processes"}});
+  out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
+  out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
+  for (const auto& [build, variable] :
+       {std::pair<std::string, const char*>("multicore", "NIGH_CHARM_MULTICORE"),
+        {"netlrts", "NIGH_CHARM_NETLRTS"},
+        {"netlrts-smp", "NIGH_CHARM_NETLRTS_SMP"},
+        {"mpi", "NIGH_CHARM_MPI"}}) {
+    const char* const named = std::getenv(variable);
+    if (named && *named)
+      out.push_back({"Charm++ " + build, {}, {{variable, named}}, {}, {}, {"--subject", "charm-" + build}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
@@ -240,6 +274,7 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
   if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
   if (kind.is_queues()) return queue_subjects();
   if (kind.is_alloc()) return alloc_subjects();
+  if (kind.is_kneighbor()) return kneighbor_subjects(teams.outer, nigh);
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
                                  : fmt::format("{},compact", teams.outer);
   std::string pus = pu_list(usable.pus);

@@ -4,7 +4,7 @@
 // Which benchmarks there are, and what is measured on a given machine: the team sizes (1xP, Px1 and the
 // splits in between) or numbers of ranks, the sizes of the data, and the subjects: nigh, nothing at all (or
 // the MPI library alone), and what others offer. All of it is decided from the machine and the mask alone
-// (and NIGH_SNMALLOC, which names a library that no package has); nothing is run or read here.
+// (and variables that name what no package has: NIGH_SNMALLOC, NIGH_CHARM_...); nothing is run or read here.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,16 @@ struct BenchKind {
   [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
   [[nodiscard]] bool is_queues() const { return name == "queues"; }
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
-  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc(); }  // which need no runtime
+  [[nodiscard]] bool is_kneighbor() const { return name == "kneighbor"; }
+  // Which need no runtime.
+  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_kneighbor(); }
   // What ratios are to, for people.
   [[nodiscard]] const char* baseline() const {
-    return is_mpi()      ? "the library alone"
-           : is_queues() ? "moodycamel-bulk"
-           : is_alloc()  ? "mimalloc"
-                         : "unbound";
+    return is_mpi()         ? "the library alone"
+           : is_queues()    ? "moodycamel-bulk"
+           : is_alloc()     ? "mimalloc"
+           : is_kneighbor() ? "MPICH"
+                            : "unbound";
   }
 };
 const std::vector<BenchKind>& bench_kinds();
@@ -65,7 +68,7 @@ struct Usable {
 };
 Usable usable_part(const Machine& machine, const CpuSet& mask);
 
-// For a communication benchmark: numbers of ranks; for queues: of producers.
+// For a communication benchmark: numbers of ranks; for queues: of producers; for kneighbor: of PEs.
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick);
 // The program's options for its size, beyond --teams.
 std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick);
@@ -83,6 +86,8 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
                                   const Usable& usable, const std::string& nigh);
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
                                   const Usable& usable, const std::string& nigh);
+// Beyond the common one. Without it Open MPI refuses to start for root, which in containers is everybody.
+std::map<std::string, std::string> launch_environment(const std::string& runtime);
 // The file name of the program that a case runs.
 std::string program_name(const BenchKind& kind, const std::string& runtime);
 

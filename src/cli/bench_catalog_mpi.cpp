@@ -30,12 +30,6 @@ std::vector<std::string> launch_words(const std::string& runtime, int ranks, boo
   return words;
 }
 
-// Without it Open MPI refuses to start for root, which in containers is everybody.
-std::map<std::string, std::string> launch_environment(const std::string& runtime) {
-  if (runtime != "openmpi") return {};
-  return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
-}
-
 std::vector<std::string> our_ranks(const std::string& nigh, int ranks) {
   return {nigh, "run", "--quiet", "-n", std::to_string(ranks), "--"};
 }
@@ -76,6 +70,11 @@ std::vector<Subject> other_ways(const BenchKind& kind, int ranks, const std::str
 }
 
 }  // namespace
+
+std::map<std::string, std::string> launch_environment(const std::string& runtime) {
+  if (runtime != "openmpi") return {};
+  return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+}
 
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
                                   const Usable& usable, const std::string& nigh) {

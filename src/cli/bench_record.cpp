@@ -121,7 +121,7 @@ bool says(const ordered_json& machine, const char* key) {
 }
 
 bool is_baseline(const std::string& subject) {
-  return subject == "unbound" || subject == "library" || subject == "moodycamel-bulk" ||
+  return subject == "unbound" || subject == "library" || subject == "moodycamel-bulk" || subject == "MPICH" ||
          subject == "mimalloc";
 }
 

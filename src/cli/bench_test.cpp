@@ -3,6 +3,7 @@
 //
 // The driver against programs of our own making (shell scripts that print a report), so that failures, wrong
 // results and hangs can be had at will; and the pure parts: statistics, cases, subjects, files.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -227,6 +228,34 @@ TEST(BenchCatalog, MemoryIsHeldAgainstOtherMallocs) {
   ::setenv("NIGH_SNMALLOC", "/y/libsnmalloc.so", 1);
   EXPECT_EQ(preloads(), "nigh= ring= snmalloc=/y/libsnmalloc.so" + after);
   ::unsetenv("NIGH_SNMALLOC");
+}
+
+TEST(BenchCatalog, MessageDrivenKNeighbor) {
+  const auto kind = find_bench("kneighbor").value();
+  EXPECT_EQ(runtimes_of(kind), std::vector<std::string>{"threads"});
+  EXPECT_TRUE(is_baseline(kind.baseline()));
+  auto pes = [&](int cores, bool quick) {
+    std::string out;
+    for (const Teams& teams : default_teams(kind, cores, quick)) out += teams.text() + " ";
+    return out;
+  };
+  EXPECT_EQ(pes(1, false), "2 ");
+  EXPECT_EQ(pes(6, false), "2 4 ");
+  EXPECT_EQ(pes(64, false), "2 4 8 ");
+  EXPECT_EQ(pes(64, true), "2 ");
+  const Usable usable{{0, 1}, 2, 1};
+  const std::vector<Subject> plain = subjects_for(kind, "threads", {4, std::nullopt}, usable, "/x/nigh");
+  ASSERT_EQ(plain.size(), 4U);  // Charm++ only where it is named
+  EXPECT_EQ(fmt::format("{}", fmt::join(plain[1].prefix, " ")), "/x/nigh run --quiet -n 4 --");
+  EXPECT_EQ(plain[2].name, kind.baseline());
+  EXPECT_EQ(plain[3].environment.count("OMPI_ALLOW_RUN_AS_ROOT"), 1U);
+  ::setenv("NIGH_CHARM_MULTICORE", "/y/kNeighbor", 1);
+  const std::vector<Subject> more = subjects_for(kind, "threads", {4, std::nullopt}, usable, "/x/nigh");
+  ::unsetenv("NIGH_CHARM_MULTICORE");
+  ASSERT_EQ(more.size(), 5U);
+  EXPECT_EQ(more[4].name, "Charm++ multicore");
+  EXPECT_EQ(more[4].options, (std::vector<std::string>{"--subject", "charm-multicore"}));
+  EXPECT_EQ(more[4].environment.at("NIGH_CHARM_MULTICORE"), "/y/kNeighbor");  // others' are cleared
 }
 
 TEST(BenchStates, NearAndFar) {

@@ -31,6 +31,7 @@ refused 2 'requires --probe' machine --quick
 refused 2 'excludes' machine --json --svg
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'one producer and one consumer; not 2' bench alloc --teams 2
+refused 2 'takes 1, 2, 4 or 8 PEs, such as 2,4; not 3' bench kneighbor --teams 3
 refused 2 'excludes' watch --all -p 1
 refused 2 'policy' watch --policy nope -p 1
 refused 2 'excludes' watch --demo --meters

@@ -1,0 +1,84 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The same by other people's means. Charm++ is not packaged: an environment variable for each of its builds
+// has the command that runs its own kNeighbor, all but the arguments. MPI is ours to write (kneighbor_mpi.c);
+// the library is used as it is. All of them print a line "Time stats: lowest: .., median: .., highest: .." in
+// us.
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "kneighbor.hpp"
+
+namespace bench::kneighbor {
+
+namespace {
+
+std::string quoted(const std::string& word) {
+  std::string out(1, '\'');
+  for (const char c : word)
+    if (c == '\'')
+      out.append("'\\''");
+    else
+      out.push_back(c);
+  out.push_back('\'');
+  return out;
+}
+
+}  // namespace
+
+const std::vector<std::string>& peers() {
+  static const std::vector<std::string> all = {"mpi-openmpi",   "mpi-mpich",         "charm-multicore",
+                                               "charm-netlrts", "charm-netlrts-smp", "charm-mpi"};
+  return all;
+}
+
+std::vector<std::string> peer_command(const std::string& subject, const std::string& own_folder, int pes,
+                                      std::string& why) {
+  if (subject.starts_with("mpi-")) {
+    const std::string library = subject.substr(4), program = own_folder + "/kneighbor-" + library;
+    if (std::FILE* file = std::fopen(program.c_str(), "r")) {
+      std::fclose(file);
+      const std::string pinned = static_cast<int>(bench::usable_cpus().size()) < pes ? "none" : "core";
+      if (library == "openmpi")
+        return {"mpirun.openmpi", "--oversubscribe", "--bind-to", pinned, "-n", std::to_string(pes), program};
+      return {"mpirun.mpich", "-bind-to", pinned, "-n", std::to_string(pes), program};
+    }
+    why = subject + ": not built, its compiler was missing";
+    return {};
+  }
+  std::string name = "NIGH_" + subject;
+  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const char* const command = std::getenv(name.c_str());
+  std::vector<std::string> words;
+  std::istringstream in(command ? command : "");
+  for (std::string word; in >> word;) words.push_back(word);
+  if (words.empty())
+    why = subject + ": " + name +
+          " does not say how to run the kNeighbor of that build, such as '/opt/charm/kNeighbor'";
+  return words;
+}
+
+double run_peer(const std::vector<std::string>& words, std::string& why) {
+  std::string line;
+  for (const std::string& word : words) line.append(quoted(word)).push_back(' ');
+  std::FILE* const out = popen((line + " 2>&1 </dev/null").c_str(), "r");
+  if (!out) return why = "can't start " + words[0], -1;
+  double median = -1;
+  char text[512], said[512] = "";
+  while (std::fgets(text, sizeof text, out)) {
+    double lowest = 0;
+    if (std::sscanf(text, "Time stats: lowest: %lf, median: %lf", &lowest, &median) != 2 && !*said)
+      std::snprintf(said, sizeof said, "%.*s", static_cast<int>(std::strcspn(text, "\n\"\\")), text);
+  }
+  const int status = pclose(out);
+  if (median > 0 && status == 0) return median * 1e-6;
+  why = words[0] + " ended with status " + std::to_string(WEXITSTATUS(status)) + ": " + said;
+  return -1;
+}
+
+}  // namespace bench::kneighbor
