@@ -26,6 +26,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "nigh/chare/arguments.hpp"
 #include "nigh/chare/buffer.hpp"
@@ -146,12 +147,14 @@ class Array {
   // Every PE makes its elements by T(arguments...), some time; messages wait until then.
   template <class... A>
   static Array create(const Shape& shape, A&&... arguments) {
-    return Array(core::create(shape, constructor(std::forward<A>(arguments)...)));
+    return Array(core::create(shape, core::TypeOf<T>::entry, constructor(std::forward<A>(arguments)...)));
   }
 
   // A sparse array has no extents: elements are inserted one by one, at indices from -2^20 to 2^20 - 1 in
   // each dimension.
-  static Array create_sparse() { return Array(core::create({0, 0, 0, true}, nullptr)); }
+  static Array create_sparse() {
+    return Array(core::create({0, 0, 0, true}, core::TypeOf<T>::entry, nullptr));
+  }
   // Sparse arrays: an element more. The PE that its index belongs to makes it; messages to it wait until
   // then.
   template <class... A>
@@ -193,6 +196,36 @@ class Array {
   std::uint16_t number_ = 0;
 };
 
+// Some elements of an array: a message to them goes once to each PE that has any. A value: keep it, pass it
+// on.
+template <class T>
+class Section {
+ public:
+  Section() = default;
+  Section(Array<T> array, std::vector<Index> elements)
+      : array_(array.number()), elements_(std::move(elements)) {}
+
+  // Calls that method of each of them. Arguments are copied for each PE.
+  template <auto Method, class... A>
+  void send(A&&... arguments) const {
+    using Entry = core::EntryOf<Method, true>;
+    static_assert(std::is_base_of_v<typename Entry::Class, T>, "a method of another class");
+    core::post_to_some(Entry::All::message(Entry::entry, std::forward<A>(arguments)...), array_,
+                       elements_.data(), elements_.size());
+  }
+
+  [[nodiscard]] Array<T> array() const { return Array<T>(array_); }
+  [[nodiscard]] const std::vector<Index>& elements() const { return elements_; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(array_, elements_);
+  }
+
+ private:
+  std::uint16_t array_ = 0;
+  std::vector<Index> elements_;
+};
+
 // What chares derive from: struct Cell : Element<Cell>.
 template <class T>
 class Element : public core::ElementBase {
@@ -214,6 +247,14 @@ class Element : public core::ElementBase {
   // Without a value: a barrier that nobody waits in.
   void contribute(const Callback& then) {
     core::contribute(*this, nullptr, 0, core::FoldOf<char, Sum>::entry, then);
+  }
+
+  // When every element of the array has called it, elements move to other PEs, so that each PE has the same
+  // to do as far as the entry methods' times since the last time tell; little of it over the borders of
+  // sockets, NUMA nodes and shared caches. Then `then` is called. It counts as a contribution.
+  void balance(const Callback& then) {
+    static_assert(core::Moves<T>, "to move, elements need a serialize() and a constructor without arguments");
+    core::balance(*this, then);
   }
 };
 

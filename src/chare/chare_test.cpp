@@ -413,6 +413,159 @@ TEST(Chare, NothingLeftToDoIsTold) {
   EXPECT_EQ(told, "nigh chare: no message is left and no timer, but finish() was not called\n");
 }
 
+// --- sections ---
+
+struct Square : Element<Square> {
+  void take(const std::string& text, std::span<const int> values, int row) {
+    FIND(text == "to a row of " + std::to_string(values.size()) && index().y == row);
+    for (std::size_t i = 0; i < values.size(); ++i) FIND(values[i] == static_cast<int>(i));
+    ++seen;
+  }
+};
+struct Sender : Element<Sender> {
+  void send(Section<Square> row, int number, int members) {  // perhaps before it knows the array
+    std::vector<int> values(static_cast<std::size_t>(members));
+    std::iota(values.begin(), values.end(), 0);
+    row.send<&Square::take>("to a row of " + std::to_string(members), values, number);
+    FIND(row.elements().size() == static_cast<std::size_t>(members));
+  }
+};
+TEST_P(OnPes, SectionsGetWhatIsForThem) {
+  auto main = [] {
+    auto senders = Array<Sender>::create({9});
+    auto squares = Array<Square>::create({5, 9});
+    for (int row = 0; row < 9; ++row) {
+      std::vector<Index> some;
+      for (int x = 0; x < row % 6; ++x) some.push_back({x, row});
+      senders[row].send<&Sender::send>(Section<Square>(squares, some), row, row % 6);
+    }
+    on_quiescence(finish_callback());
+  };
+  EXPECT_EQ(run_on(GetParam(), main), 0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 0 + 1 + 2 + 3 + 4 + 5 + 0 + 1 + 2);
+}
+
+// --- elements that move ---
+
+struct Mover : Element<Mover> {
+  Mover() = default;
+  explicit Mover(int count) : count(count), values(index().x % 7), more(100) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = std::to_string(index().x + static_cast<int>(i));
+    for (std::size_t i = 0; i < more.size(); ++i)
+      more[i] = static_cast<int>(index().x * 100 + static_cast<int>(i));
+    contribute(1, sum, Callback());  // of a reduction that goes on while elements move
+  }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(count, values, more, heard, told, rounds, moved);
+    was_on = -1;
+  }
+  void check() {
+    FIND(values.size() == static_cast<std::size_t>(index().x % 7));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      FIND(values[i] == std::to_string(index().x + static_cast<int>(i)));
+    for (std::size_t i = 0; i < more.size(); ++i)
+      FIND(more[i] == static_cast<int>(index().x * 100 + static_cast<int>(i)));
+  }
+  void hear(int number) { told += static_cast<std::uint64_t>(number); }  // one
+  void hear_all(int number) { heard += static_cast<std::uint64_t>(number); }
+  void work() {  // the first elements have the most to do
+    check();
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::microseconds((index().x + 3 * rounds) % count < count / 4 ? 60 : 2);
+    while (std::chrono::steady_clock::now() < end) {}
+    was_on = pe();
+    balance(array().callback<&Mover::go_on>());
+    if (index().x < count / 2) add_up();  // the others do when they may have moved
+  }
+  void add_up() { contribute(index().x, sum, array()[2].callback<&Mover::sum_of_indices>()); }
+  void go_on() {
+    check();
+    moved += was_on != pe();
+    if (index().x >= count / 2) add_up();
+    ++rounds;
+  }
+  void sum_of_indices(std::int64_t all) {
+    FIND(all == count * (count - 1LL) / 2);
+    if (++seen == 8) return array().send<&Mover::tell>();
+    array().send<&Mover::work>();
+  }
+  void tell() { contribute(moved, sum, array()[1].callback<&Mover::moves>()); }
+  void moves(int all);
+  void end() { contribute(Found{heard, told}, FoundSum(), array()[0].callback<&Mover::ended>()); }
+  struct Found {
+    std::uint64_t heard, told;
+  };
+  struct FoundSum {
+    void operator()(Found& into, const Found& from) const {
+      into.heard += from.heard, into.told += from.told;
+    }
+  };
+  void ended(Found found);
+  int count = 0;
+  std::vector<std::string> values;
+  Buffer<int> more;
+  std::uint64_t heard = 0, told = 0;
+  int rounds = 0, moved = 0, was_on = 0;
+};
+// Talk to them all the while.
+std::atomic<int> talkers_talk = 1, elements_moved = 0;
+std::atomic<std::uint64_t> said_to_one = 0, said_to_all = 0;
+struct Talker : Element<Talker> {
+  explicit Talker(int count) : count(count), random(static_cast<unsigned>(index().x)) {}
+  void begin(Array<Mover> movers) {
+    all = movers;
+    talk();
+  }
+  void talk() {
+    if (talkers_talk == 0) return;
+    ++number;
+    for (int i = 0; i < 4; ++i)
+      all[static_cast<int>(random() % static_cast<unsigned>(count))].send<&Mover::hear>(number);
+    said_to_one += 4 * static_cast<std::uint64_t>(number);
+    if (number % 4 == 0) {  // it may be one and the same thrice
+      const auto some = [&] { return Index{static_cast<int>(random() % static_cast<unsigned>(count))}; };
+      Section<Mover>(all, {some(), some(), some()}).send<&Mover::hear>(number);
+      said_to_one += 3 * static_cast<std::uint64_t>(number);
+    }
+    if (number % 8 == 0) {
+      all.send<&Mover::hear_all>(number);
+      said_to_all += static_cast<std::uint64_t>(number);
+    }
+    after(20e-6, proxy().callback<&Talker::talk>());
+  }
+  Array<Mover> all;
+  int count, number = 0;
+  std::mt19937 random;
+};
+void Mover::moves(int all) {
+  elements_moved = all;
+  talkers_talk = 0;
+  on_quiescence(array().callback<&Mover::end>());
+}
+void Mover::ended(Found found) {
+  FIND(found.heard == said_to_all * static_cast<std::uint64_t>(count) && found.told == said_to_one);
+  finish(11);
+}
+TEST_P(OnPes, ElementsMoveWhileMessagesAreUnderWay) {
+  for (const int count : {1, 5, 64}) {
+    talkers_talk = 1;
+    elements_moved = 0;
+    said_to_one = said_to_all = 0;
+    auto main = [count] {
+      auto movers = Array<Mover>::create({std::max(count, 3)}, std::max(count, 3));
+      Array<Talker>::create({pes()}, std::max(count, 3)).send<&Talker::begin>(movers);
+      movers.send<&Mover::work>();
+    };
+    EXPECT_EQ(run_on(GetParam(), main), 11) << count;
+    EXPECT_EQ(wrong, 0) << count;
+    EXPECT_EQ(seen, 8) << count;
+    if (GetParam() == 1 || count == 64) { EXPECT_EQ(elements_moved > 0, GetParam() > 1); }
+  }
+}
+
 // --- random traffic, everything at once ---
 
 struct Walker : Element<Walker> {

@@ -6,8 +6,11 @@
 
 namespace nigh::chare {
 
-Elements::Elements(const Shape& shape, std::uint32_t here, std::uint32_t pes)
-    : shape(shape),
+Elements::Elements(std::uint16_t array, const Shape& shape, const core::Type& type, std::uint32_t here,
+                   std::uint32_t pes)
+    : array(array),
+      shape(shape),
+      type(type),
       nx_(static_cast<std::uint64_t>(shape.x)),
       ny_(static_cast<std::uint64_t>(shape.y)),
       nz_(static_cast<std::uint64_t>(shape.z)),
@@ -20,7 +23,7 @@ Elements::Elements(const Shape& shape, std::uint32_t here, std::uint32_t pes)
 }
 
 Elements::~Elements() {
-  for (core::ElementBase* element : local_) element->destroy(element);
+  for (core::ElementBase* element : local_) type.destroy(element);
 }
 
 Index Elements::index_of(std::uint64_t number) const {
@@ -48,6 +51,16 @@ Elements::Place& Elements::sparse_place(std::uint64_t number) {
 void Elements::settle(std::uint64_t number, core::ElementBase* element) {
   place(number) = {element, here_};
   local_.push_back(element);
+}
+
+core::ElementBase* Elements::leave(std::uint64_t number, std::uint32_t to) {
+  return std::exchange(place(number), {nullptr, to}).element;
+}
+
+void Elements::forget_those_that_left() {
+  std::erase_if(local_, [this](const core::ElementBase* element) {
+    return place(*number_of(element->index())).element != element;
+  });
 }
 
 std::vector<core::Header*> Elements::take_waiting(std::uint64_t number) {

@@ -23,12 +23,15 @@ class Elements {
   };
 
   // One of them for each PE of `pes`; `here` is this one's.
-  Elements(const Shape& shape, std::uint32_t here, std::uint32_t pes);
+  Elements(std::uint16_t array, const Shape& shape, const core::Type& type, std::uint32_t here,
+           std::uint32_t pes);
   Elements(const Elements&) = delete;
   Elements& operator=(const Elements&) = delete;
   ~Elements();  // with the elements
 
+  const std::uint16_t array;
   const Shape shape;
+  const core::Type& type;
   bool made = false;  // those that are to be here at the beginning are here
 
   // An index as a number, and back. Nothing: it is outside.
@@ -53,6 +56,10 @@ class Elements {
   [[nodiscard]] std::uint64_t end_mine() const { return first_of(here_ + 1); }
 
   void settle(std::uint64_t number, core::ElementBase* element);
+  // It is on that PE from now on. The element, if it was here.
+  core::ElementBase* leave(std::uint64_t number, std::uint32_t to);
+  void forget_those_that_left();  // local() has them until then
+  [[nodiscard]] bool may_move() const { return type.write != nullptr; }
   [[nodiscard]] const std::vector<core::ElementBase*>& local() const { return local_; }
 
   // Messages for an element that is to be here, but isn't yet.

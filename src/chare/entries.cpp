@@ -12,6 +12,7 @@ namespace {
 // Lists that are complete before main(), as far as the libraries are that the program was started with.
 core::Entry* first_entry = nullptr;
 core::Fold* first_fold = nullptr;
+core::Type* first_type = nullptr;
 
 template <class Item>
 std::vector<const Item*> numbered(Item* first, std::uint64_t& digest) {
@@ -43,6 +44,7 @@ const Entries& Entries::all() {
     out.digest = 0xcbf29ce484222325;
     out.entries = numbered(first_entry, out.digest);
     out.folds = numbered(first_fold, out.digest);
+    out.types = numbered(first_type, out.digest);
     return out;
   }();
   return entries;
@@ -80,6 +82,10 @@ void enlist(Entry* entry) {
 void enlist(Fold* fold) {
   fold->next = first_fold;
   first_fold = fold;
+}
+void enlist(Type* type) {
+  type->next = first_type;
+  first_type = type;
 }
 
 }  // namespace core

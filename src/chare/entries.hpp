@@ -19,6 +19,7 @@ inline constexpr std::uint16_t first_system_entry = 0xff00;
 struct Entries {
   std::vector<const core::Entry*> entries;
   std::vector<const core::Fold*> folds;
+  std::vector<const core::Type*> types;
   std::uint64_t digest = 0;  // of all names
 
   // All of the program; numbered when first asked. A program has less than 65000 of them.

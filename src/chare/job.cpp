@@ -128,8 +128,11 @@ const char* value_of(std::string_view name, int argc, char** argv, int i, int& w
 }  // namespace
 
 void post_to_all(Header* message, std::uint16_t array) { Pe::mine().post_to_all(message, array); }
-std::uint16_t create(const Shape& shape, Header* constructor) {
-  return Pe::mine().create(shape, constructor);
+void post_to_some(Header* message, std::uint16_t array, const Index* elements, std::size_t count) {
+  Pe::mine().post_to_some(message, array, elements, count);
+}
+std::uint16_t create(const Shape& shape, const Type& type, Header* constructor) {
+  return Pe::mine().create(shape, type, constructor);
 }
 void insert(Header* constructor, std::uint16_t array, const Index& index) {
   Pe::mine().insert(constructor, array, index);
@@ -143,6 +146,7 @@ void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fo
                 const Callback& then) {
   Pe::mine().contribute(from, data, bytes, fold, then);
 }
+void balance(ElementBase& from, const Callback& then) { Pe::mine().balance(from, then); }
 void on_quiescence(const Callback& then) { Pe::mine().on_quiescence(then); }
 void after(double seconds, const Callback& then) { Pe::mine().after(seconds, then); }
 void finish(int status) { Pe::mine().finish(status); }

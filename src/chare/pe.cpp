@@ -6,8 +6,12 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <new>
 #include <utility>
+
+#include "sys/os.hpp"
+#include "sys/seat.hpp"
 
 namespace nigh::chare {
 
@@ -31,7 +35,15 @@ void take_header(Header& to, const Header& from, unsigned flags) {
   to.array = from.array;
   to.element = from.element;
   to.priority = from.priority;
-  to.flags = flags & 0xf;
+  to.flags = flags & 0x1f;
+}
+
+// Where this thread may run.
+plan::Seat seat_here() {
+  const auto cpus = sys::affinity();
+  if (!cpus) return {};
+  const sys::CpuSeat seat = sys::seat_of(cpus->words().data(), cpus->words().size());
+  return {seat.cache, seat.node, seat.socket};
 }
 
 const char* text(message::PoolFault::Kind kind) {
@@ -52,7 +64,8 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
       count_(static_cast<std::uint32_t>(space.size())),
       kind_(kind),
       reductions_(*this),
-      waves_(*this) {
+      waves_(*this),
+      balancer_(*this) {
   for (const core::Entry* entry : entries_.entries) paced_.push_back({entry});
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
@@ -83,6 +96,7 @@ bool Pe::open() {
   mailbox_ = new (mailbox) Mailbox;
   mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines);
   mailbox_->digest = entries_.digest;
+  mailbox_->seat = seat_here();
   pool_ = std::make_unique<message::Pool>(&mailbox_->door, number_, count_, kind_.pool,
                                           debug_.found ? &debug_ : nullptr);
   inbox_ = std::make_unique<message::Inbox<>>(mailbox_->inbox);
@@ -242,20 +256,23 @@ inline void Pe::deliver(Header* message) {
 }
 
 template <class Run>
-inline void Pe::run_paced(Paced& entry, Run run) {
+inline void Pe::run_paced(Paced& entry, core::ElementBase& element, Run run) {
   if (!entry.is_long && --unsampled_ != 0) [[likely]]
     return run();
-  run_timed(entry, run);
+  run_timed(entry, element, run);
 }
 
 template <class Run>
-__attribute__((noinline)) void Pe::run_timed(Paced& entry, Run run) {
+__attribute__((noinline)) void Pe::run_timed(Paced& entry, core::ElementBase& element, Run run) {
   unsampled_ = sampled;
   const bool outer = std::exchange(is_prompt_, entry.is_long);
   if (is_prompt_) publish();
   const std::int64_t begun = message::now_ns();
+  const std::uint64_t stands_for = entry.is_long ? 1 : sampled;
   run();
-  if (message::now_ns() - begun >= long_ns)
+  const std::int64_t took = message::now_ns() - begun;
+  element.load_ns += stands_for * static_cast<std::uint64_t>(took);
+  if (took >= long_ns)
     entry.short_ones = 0, entry.is_long = true;
   else if (entry.is_long && ++entry.short_ones >= until_short)
     entry.is_long = false;
@@ -266,10 +283,19 @@ inline void Pe::run_one(core::ElementBase* element, Header* message) {
   Paced& paced = paced_[message->entry];
   running_ = paced.entry;
   runs_on_ = element;
-  run_paced(paced, [&] { paced.entry->run(element, message); });
+  run_paced(paced, *element, [&] { paced.entry->run(element, message); });
   running_ = nullptr;
   ++done_;
   pool_->give(message);
+}
+
+// For one of several.
+void Pe::run_shared(core::ElementBase* element, const Header* message) {
+  Paced& paced = paced_[message->entry];
+  running_ = paced.entry;
+  runs_on_ = element;
+  run_paced(paced, *element, [&] { paced.entry->run_shared(element, message); });
+  running_ = nullptr;
 }
 
 void Pe::deliver_slowly(Header* message) {
@@ -278,6 +304,7 @@ void Pe::deliver_slowly(Header* message) {
     return message ? deliver(message) : void();
   }
   if (message->flags & to_all) return on_all(message);
+  if (message->flags & to_some) return on_some(message);
   if (message->flags & of_the_system) return on_system(message);
   Elements* const elements = this->elements(message->array);
   if (!elements) return early_[message->array].push_back({message, {}, true});
@@ -300,6 +327,8 @@ void Pe::consume(Header* message) {
 }
 
 void Pe::drop(Header* message) {
+  if ((message->flags & of_the_system) && static_cast<System>(message->entry) == System::element)
+    balancer_.drop(message);
   if (!(message->flags & (of_the_system | written_out)))
     if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
   pool_->give(message);
@@ -317,6 +346,7 @@ void Pe::drop_messages() {
   for (auto& [array, messages] : early_)
     for (const Early& early : messages) drop(early.message);
   early_.clear();
+  for (Header* message : balancer_.take_kept()) drop(message);
 }
 
 // --- messages ---
@@ -359,6 +389,11 @@ inline void Pe::enqueue(Header* message) {
 void Pe::send(std::uint32_t pe, Header* message) {
   ++sent_;
   forward(pe, message);
+}
+
+void Pe::tell(std::uint32_t pe, Header* message) {
+  ++sent_;
+  pe == number_ ? enqueue(message) : forward(pe, message);
 }
 
 Header* Pe::copy(const Header* message) {
@@ -433,6 +468,72 @@ void Pe::post_to_all(Header* message, std::uint16_t array) {
   enqueue(message);
 }
 
+// --- to some elements: one message for each PE that has any of them ---
+
+namespace {
+
+std::size_t bytes_of_numbers(std::size_t count) {
+  return (count * sizeof(std::uint64_t) + 15) & ~std::size_t{15};
+}
+
+}  // namespace
+
+// A copy of its first `arguments` bytes, and so many behind.
+Header* Pe::copy_arguments(const Header* message, std::size_t arguments, std::size_t behind) {
+  Header* const out = get(arguments + behind, message->entry);
+  if (!out) return nullptr;
+  take_header(*out, *message, 0);
+  if (const auto copy = entries_.entries[message->entry]->copy)
+    copy(message, out);
+  else
+    std::memcpy(static_cast<void*>(out + 1), message + 1, arguments - sizeof(Header));
+  return out;
+}
+
+void Pe::post_to_some(Header* message, std::uint16_t array, const Index* some, std::size_t count) {
+  message->array = array;
+  Elements* const elements = this->elements(array);
+  std::map<std::uint32_t, std::vector<std::uint64_t>> of;  // each PE
+  for (std::size_t i = 0; i < count && !stop_; ++i) {
+    if (!elements) {  // one by one, when it is known where they are
+      if (Header* const one = copy_arguments(message, message->bytes(), 0)) post(one, array, some[i]);
+    } else if (const auto number = elements->number_of(some[i])) {
+      of[elements->place(*number).pe].push_back(*number);
+    } else {
+      fail("there is no element " + text_of(some[i]) + " in an array of " + text_of(elements->shape));
+    }
+  }
+  for (const auto& [pe, numbers] : of) {
+    if (stop_) break;
+    Header* const part = copy_arguments(message, message->bytes(), bytes_of_numbers(numbers.size()));
+    if (!part) break;
+    part->flags = to_some;
+    part->element = numbers.size();
+    std::memcpy(reinterpret_cast<char*>(part) + message->bytes(), numbers.data(),
+                numbers.size() * sizeof(numbers[0]));
+    tell(pe, part);
+  }
+  drop(message);
+}
+
+void Pe::on_some(Header* message) {
+  Elements* const elements = this->elements(message->array);
+  if (!elements || !elements->made) return early_[message->array].push_back({message, {}, true});
+  const std::size_t arguments = message->bytes() - bytes_of_numbers(message->element);
+  for (std::size_t i = 0; i < message->element && !stop_; ++i) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, reinterpret_cast<char*>(message) + arguments + i * sizeof number, sizeof number);
+    if (core::ElementBase* const element = elements->place(number).element) {
+      run_shared(element, message);
+    } else if (Header* const one = copy_arguments(message, arguments, 0)) {  // it isn't here, or not yet
+      one->element = number;
+      ++sent_;
+      deliver(one);
+    }
+  }
+  consume(message);
+}
+
 void Pe::no_memory(std::size_t bytes) {
   if (bytes > Header::most_bytes)
     return fail("PE " + std::to_string(number_) + ": a message of " + std::to_string(bytes) +
@@ -452,32 +553,37 @@ void Pe::on_all(Header* message) {
   Elements* const elements = this->elements(array);
   const bool makes = (message->flags & constructor) != 0;
   if (!elements || (!elements->made && !makes)) return early_[array].push_back({message, {}, true});
+  if (!makes && elements->may_move() && message->element != 0) {  // all go by one tree: balancer.hpp
+    message->element = 0;
+    if (number_ != 0) return forward(0, message);
+  }
+  if (number_ == 0 && !makes && balancer_.keeps(message)) return;
   spread(message);
   if (makes) {
     make_elements(array, message);
   } else {
-    const core::Entry& entry = *entries_.entries[message->entry];
-    running_ = &entry;
-    for (std::size_t i = 0; i < elements->local().size() && !stop_; ++i) {
-      runs_on_ = elements->local()[i];
-      run_paced(paced_[message->entry], [&] { entry.run_shared(elements->local()[i], message); });
-    }
-    running_ = nullptr;
+    for (std::size_t i = 0; i < elements->local().size() && !stop_; ++i)
+      run_shared(elements->local()[i], message);
   }
   consume(message);
 }
 
 void Pe::on_system(Header* message) {
   switch (static_cast<System>(message->entry)) {
-    case System::declare: declare(message->array, payload_of<Shape>(message)); break;
+    case System::declare: declare(message->array, payload_of<Declared>(message)); break;
     case System::partial: reductions_.on_partial(message); break;
     case System::quiescence: waves_.ask(payload_of<Callback>(message)); break;
     case System::done_inserting: done_inserting(message->array, payload_of<Callback>(message)); break;
     case System::tally:
       if (Header* answer = system(System::tallied, message->array, elements(message->array)->local().size()))
-        number_ == 0 ? (++sent_, enqueue(answer)) : send(0, answer);
+        tell(0, answer);
       break;
     case System::tallied: on_tallied(message->array, payload_of<std::uint64_t>(message)); break;
+    case System::measure: balancer_.on_measure(message); break;
+    case System::measured: balancer_.on_measured(message); break;
+    case System::moves: balancer_.on_moves(message); break;
+    case System::element: balancer_.on_element(message); return ++done_, pool_->give(message);
+    case System::settled: balancer_.on_settled(message->array); break;
     case System::count: waves_.on_count(); return pool_->give(message);
     case System::counted: waves_.on_counted(message); return pool_->give(message);
   }
@@ -486,7 +592,7 @@ void Pe::on_system(Header* message) {
 
 // --- arrays ---
 
-std::uint16_t Pe::create(const Shape& shape, Header* constructor) {
+std::uint16_t Pe::create(const Shape& shape, const core::Type& type, Header* constructor) {
   const std::uint64_t array = std::uint64_t{arrays_made_} * count_ + number_;
   constexpr std::int64_t most = std::int64_t{1} << 31;
   const bool fits =
@@ -499,7 +605,8 @@ std::uint16_t Pe::create(const Shape& shape, Header* constructor) {
   else if (array > 0xffff)
     fail("PE " + std::to_string(number_) + " has created too many arrays: " + std::to_string(arrays_made_));
   const auto number = static_cast<std::uint16_t>(array);
-  Header* const declaration = fits && array <= 0xffff ? system(System::declare, number, shape) : nullptr;
+  Header* const declaration =
+      fits && array <= 0xffff ? system(System::declare, number, Declared{shape, type.number}) : nullptr;
   if (!declaration || stop_) {
     if (declaration) pool_->give(declaration);
     if (constructor) drop(constructor);
@@ -517,10 +624,11 @@ std::uint16_t Pe::create(const Shape& shape, Header* constructor) {
   return number;
 }
 
-void Pe::declare(std::uint16_t array, const Shape& shape) {
+void Pe::declare(std::uint16_t array, const Declared& declared) {
   if (array >= arrays_.size()) arrays_.resize(array + std::size_t{1});
-  arrays_[array] = std::make_unique<Elements>(shape, number_, count_);
-  if (!shape.is_sparse) return;  // the others are made first
+  arrays_[array] =
+      std::make_unique<Elements>(array, declared.shape, *entries_.types[declared.type], number_, count_);
+  if (!declared.shape.is_sparse) return;  // the others are made first
   arrays_[array]->made = true;
   take_early(array, *arrays_[array]);
 }
@@ -591,6 +699,16 @@ void Pe::contribute(core::ElementBase& from, const void* data, std::size_t bytes
   if (!stop_) reductions_.contribute(from, data, bytes, fold, then);
 }
 
+void Pe::balance(core::ElementBase& from, const Callback& then) {
+  if (!stop_) balancer_.ask(from, then);
+}
+
+plan::Levels Pe::levels() const {
+  std::vector<plan::Seat> seats;
+  for (const Mailbox* box : mailboxes_) seats.push_back(box->seat);
+  return plan::levels_of(seats);
+}
+
 // --- callbacks, and the end ---
 
 void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
@@ -600,6 +718,11 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     Header* const message = system(System::tally, then.array, 0);
     if (message) post_to_all(message, then.array);
     return;
+  }
+  if (then.kind == balance_elements) {
+    Callback after;
+    std::memcpy(static_cast<void*>(&after), result, sizeof after);
+    return balancer_.begin(then.array, after);
   }
   const core::Entry& entry = *entries_.entries[then.entry];
   std::size_t size = 0;

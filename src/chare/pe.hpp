@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "chare/balancer.hpp"
 #include "chare/elements.hpp"
 #include "chare/entries.hpp"
 #include "chare/reduction.hpp"
@@ -42,6 +43,7 @@ struct alignas(128) Mailbox {
   message::atomic<std::uint32_t> stage = 0;  // how far its end has come
   message::atomic<bool> stop = false;        // by whoever ends the job
   message::atomic<int> status = 0;
+  plan::Seat seat;  // where its PE runs
 };
 
 // The runtime's own messages.
@@ -52,6 +54,11 @@ enum class System : std::uint16_t {
   done_inserting,  // another
   tally,           // PE 0 asks how many elements of an array are there
   tallied,
+  measure,  // balance()
+  measured,
+  moves,
+  element,
+  settled,
   count,  // a wave's way down; these two are not counted themselves
   counted
 };
@@ -60,7 +67,8 @@ enum Flags : unsigned {  // none: a call of an entry method of one element
   to_all = 1,            // `element` is the PE that it came from
   constructor = 2,
   of_the_system = 4,
-  written_out = 8  // its arguments are as they go between processes
+  written_out = 8,  // its arguments are as they go between processes
+  to_some = 16      // `element` says how many; their numbers are the last of its bytes
 };
 
 // What PEs of one job have in common.
@@ -76,6 +84,8 @@ inline constexpr std::uint32_t buffer_tag =
     0x10000;  // of the debug mode; others are numbers of entry methods
 // A callback of the runtime's own: PE 0 asks how many elements that array has.
 inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
+// Another: all elements of that array have asked to be balanced; the result is what is called then.
+inline constexpr auto balance_elements = static_cast<Callback::Kind>(101);
 
 [[noreturn]] void no_pe();  // a thread that is none calls
 
@@ -96,11 +106,13 @@ class Pe {
   void give_memory(void* memory) { pool_->give(memory); }
   void post(Header* message, std::uint16_t array, const Index& index);
   void post_to_all(Header* message, std::uint16_t array);
-  std::uint16_t create(const Shape& shape, Header* constructor);
+  void post_to_some(Header* message, std::uint16_t array, const Index* elements, std::size_t count);
+  std::uint16_t create(const Shape& shape, const core::Type& type, Header* constructor);
   void insert(Header* constructor, std::uint16_t array, const Index& index);
   void done_inserting(std::uint16_t array, const Callback& then);
   void contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
                   const Callback& then);
+  void balance(core::ElementBase& from, const Callback& then);
   void on_quiescence(const Callback& then);
   void after(double seconds, const Callback& then);
   void finish(int status);
@@ -112,6 +124,14 @@ class Pe {
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] const core::BeingMade& being_made() const { return being_made_; }
 
+  // What a message of the system says.
+  template <class Payload>
+  static Payload payload_of(const Header* message) {
+    Payload out;
+    std::memcpy(static_cast<void*>(&out), message + 1, sizeof out);
+    return out;
+  }
+
   // The PE of this thread; null: none.
   static Pe* here() { return here_; }
   // Throws std::logic_error where there is none.
@@ -122,6 +142,7 @@ class Pe {
   }
 
  private:
+  friend class Balancer;
   friend class Reductions;
   friend class Waves;
   struct Peer {
@@ -170,15 +191,17 @@ class Pe {
   void deliver(Header* message);
   void deliver_slowly(Header* message);
   void run_one(core::ElementBase* element, Header* message);
+  void run_shared(core::ElementBase* element, const Header* message);
   template <class Run>
-  void run_paced(Paced& entry, Run run);
+  void run_paced(Paced& entry, core::ElementBase& element, Run run);
   template <class Run>
-  void run_timed(Paced& entry, Run run);
+  void run_timed(Paced& entry, core::ElementBase& element, Run run);
   void consume(Header* message);
   // Messages
   void route(Header* message, Elements& elements, const Index& index);
   void enqueue(Header* message);                    // for this PE
   void send(std::uint32_t pe, Header* message);     // for another, counted
+  void tell(std::uint32_t pe, Header* message);     // of the system, counted; it may be this PE
   void forward(std::uint32_t pe, Header* message);  // not counted again
   Header* copy(const Header* message);
   Header* write_out(Header* message);  // null, and told: it can't leave the process
@@ -195,17 +218,18 @@ class Pe {
     std::memcpy(static_cast<void*>(message + 1), &payload, sizeof payload);
     return message;
   }
-  template <class Payload>
-  static Payload payload_of(const Header* message) {
-    Payload out;
-    std::memcpy(static_cast<void*>(&out), message + 1, sizeof out);
-    return out;
-  }
   void no_memory(std::size_t bytes);
   // The runtime's own
   void on_all(Header* message);
+  void on_some(Header* message);
+  Header* copy_arguments(const Header* message, std::size_t arguments, std::size_t behind);
   void on_system(Header* message);
-  void declare(std::uint16_t array, const Shape& shape);
+  struct Declared {
+    Shape shape;
+    std::uint16_t type = 0;
+  };
+  void declare(std::uint16_t array, const Declared& declared);
+  [[nodiscard]] plan::Levels levels() const;  // of all PEs
   void make_elements(std::uint16_t array, const Header* message);
   void make_element(Elements& elements, std::uint64_t number, const Header* message);
   void take_early(std::uint16_t array, Elements& elements);
@@ -253,6 +277,7 @@ class Pe {
   std::unordered_map<std::uint16_t, Tally> tallies_;
   Reductions reductions_;
   Waves waves_;
+  Balancer balancer_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
   std::vector<Paced> paced_;  // by number
@@ -271,7 +296,7 @@ inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
                              .entry = entry,
                              .array = 0,
                              .element = 0,
-                             .units = static_cast<std::uint32_t>((bytes + 15) / 16) & 0xfffffff,
+                             .units = static_cast<std::uint32_t>((bytes + 15) / 16) & 0x7ffffff,
                              .flags = 0,
                              .priority = 0};
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "chare/reduction.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "chare/pe.hpp"
@@ -36,6 +37,21 @@ void Reductions::set_total(std::uint16_t array, std::uint64_t elements) {
   OfArray& all = arrays_[array];
   all.total = elements;
   for (auto at = all.partials.begin(); at != all.partials.end();) look(array, (at++)->first);
+}
+
+void Reductions::pass(std::uint16_t array, std::uint64_t up_to) {
+  if (pe_.number() == 0) return;  // the root counts
+  OfArray& all = arrays_[array];
+  all.passed = std::max(all.passed, up_to);
+  for (auto at = all.partials.begin(); at != all.partials.end();) look(array, (at++)->first);
+}
+
+void Reductions::pass_all(std::uint16_t array) {
+  const auto& partials = arrays_[array].partials;
+  std::uint64_t up_to = partials.empty() ? 0 : partials.rbegin()->first + 1;
+  for (const core::ElementBase* element : pe_.elements(array)->local())
+    up_to = std::max(up_to, element->reductions);
+  pass(array, up_to);
 }
 
 void Reductions::fold(Partial& into, const Part& part, const void* data) {

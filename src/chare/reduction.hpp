@@ -24,6 +24,10 @@ class Reductions {
                   const Callback& then);
   // From a child in the tree: System::partial.
   void on_partial(const core::Header* message);
+  // Elements come or go. What they have contributed to up to that number goes on without waiting for others:
+  // who of those here has still to contribute is not known any more.
+  void pass(std::uint16_t array, std::uint64_t up_to);
+  void pass_all(std::uint16_t array);  // whatever anybody here has contributed to
   // At the root, for a sparse array: so many elements has it.
   void set_total(std::uint16_t array, std::uint64_t elements);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -197,13 +198,120 @@ void never() {
 }
 void idle() {}
 
+// --- elements that move, while others talk to one, to some and to all of them ---
+
+struct Moving : Judge<Moving> {
+  static constexpr int count = 40, rounds = 12;
+  Moving() = default;
+  explicit Moving(int)
+      : particle{std::to_string(index().x), {{0.5}, {double(index().x), 1}}, {}}, load(1000), home(pe()) {
+    for (std::size_t i = 0; i < load.size(); ++i) load[i] = index().x + static_cast<std::int64_t>(i);
+  }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(particle, load, heard, round, home, has_moved, wrong, seen, expected);
+    spin(30);  // others send to it before it is there
+  }
+  void look() {
+    find(particle == Particle{std::to_string(index().x), {{0.5}, {double(index().x), 1}}, {}});
+    for (std::size_t i = 0; i < load.size(); ++i) find(load[i] == index().x + static_cast<std::int64_t>(i));
+  }
+  void hear(std::uint64_t value) { heard += value; }
+  void work() {
+    look();
+    const Buffer<std::int64_t> more(load);  // in the pools, too
+    find(more.size() == load.size());
+    spin((index().x + round * 7) % count < count / 4 ? 400 : 10);
+    balance(array().callback<&Moving::go_on>());
+    if (index().x < count / 2) add_up();  // the others do when they may have moved
+  }
+  static void spin(int us) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+    while (std::chrono::steady_clock::now() < end) {}
+  }
+  void add_up() { contribute(index().x, sum, array()[7].callback<&Moving::sum_of_indices>()); }
+  void sum_of_indices(std::int64_t all) {
+    find(all == count * (count - 1) / 2);
+    if (++seen < rounds) return array().send<&Moving::work>();
+    array().send<&Moving::tell_moved>();
+  }
+  void tell_moved() { contribute(int{has_moved}, sum, array()[3].callback<&Moving::all_done>()); }
+  void go_on() {
+    look();
+    if (index().x >= count / 2) add_up();
+    has_moved = has_moved || pe() != home;
+    ++round;
+  }
+  void all_done(int moved);
+  void stop(std::uint64_t said, int moved) {
+    find(pes() == 1 ? moved == 0 : moved > 0);
+    on_said = said;
+    array()[0].send<&Moving::expect>(rounds);
+    array().send<&Moving::tell_heard>();
+  }
+  void expect(int sums) { expected = sums; }
+  void tell_heard() { contribute(heard, sum, array()[0].callback<&Moving::all_heard>()); }
+  void all_heard(std::uint64_t all) { array()[3].send<&Moving::compare>(all); }
+  void compare(std::uint64_t all) {
+    find(all == on_said);
+    if (all != on_said)
+      std::fprintf(stderr, "%llu heard of %llu\n", static_cast<unsigned long long>(all),
+                   static_cast<unsigned long long>(on_said));
+    array().send<&Moving::tell>();
+  }
+  Particle particle;
+  Buffer<std::int64_t> load;
+  std::uint64_t heard = 0, on_said = 0;
+  int round = 0, home = 0;
+  bool has_moved = false;
+};
+struct Talking : Element<Talking> {
+  explicit Talking(Array<Moving> all) : all(all), random(static_cast<unsigned>(index().x)) {}
+  void talk() {
+    if (stopped) return;
+    const std::uint64_t value = random() % 1000;
+    const auto some = [&] { return static_cast<int>(random() % Moving::count); };
+    all[some()].send<&Moving::hear>(value);
+    const Section<Moving> three(all, {{some()}, {some()}, {some()}});
+    three.send<&Moving::hear>(value);
+    said += 4 * value;
+    if (random() % 4 == 0) {
+      all.send<&Moving::hear>(value);
+      said += Moving::count * value;
+    }
+    after(30e-6, proxy().callback<&Talking::talk>());
+  }
+  void stop(int moved) {
+    stopped = true;
+    has_moved = moved;
+    on_quiescence(proxy().callback<&Talking::quiet>());
+  }
+  void quiet() { contribute(said, sum, array()[0].callback<&Talking::all_said>()); }
+  void all_said(std::uint64_t total) { all[3].send<&Moving::stop>(total, has_moved); }
+  Array<Moving> all;
+  std::mt19937 random;
+  std::uint64_t said = 0;
+  int has_moved = 0;
+  bool stopped = false;
+};
+Array<Talking> talking() { return Array<Talking>(static_cast<std::uint16_t>(pes())); }  // PE 0's second array
+void Moving::all_done(int moved) { talking().send<&Talking::stop>(moved); }
+void moving() {
+  const auto all = Array<Moving>::create({Moving::count}, 0);
+  const auto talkers = Array<Talking>::create({5}, all);
+  if (talkers.number() != talking().number()) throw std::logic_error("another number than expected");
+  talkers.send<&Talking::talk>();
+  all.send<&Moving::work>();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return run(argc, argv, [&] {
     const std::map<std::string, void (*)()> cases{
-        {"arguments", arguments}, {"traffic", traffic}, {"sparse", sparse}, {"failing", failing},
-        {"killed", killed},       {"left", left},       {"never", never},   {"idle", idle}};
+        {"arguments", arguments}, {"traffic", traffic}, {"sparse", sparse},
+        {"moving", moving},       {"failing", failing}, {"killed", killed},
+        {"left", left},           {"never", never},     {"idle", idle}};
     const auto found = cases.find(argc > 1 ? argv[1] : "");
     if (found == cases.end()) throw std::runtime_error("which case?");
     found->second();

@@ -5,6 +5,7 @@
 // types, moved in and moved out; a std::span<const T> is copied behind them once, and read where it lies.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -106,7 +107,8 @@ struct Arguments {
     return show_each(message, call, std::index_sequence_for<P...>());
   }
   static void copy(const Header* from, Header* into) {
-    std::memcpy(static_cast<void*>(into + 1), from + 1, from->bytes() - sizeof(Header));  // the spans
+    const std::size_t bytes = std::min(from->bytes(), into->bytes());
+    std::memcpy(static_cast<void*>(into + 1), from + 1, bytes - sizeof(Header));  // the spans
     new (static_cast<void*>(into + 1)) Kept(of(from));
   }
   static void destroy(Header* message) { std::destroy_at(&of(message)); }
@@ -312,6 +314,42 @@ struct EntryOf {
   static inline Listed entry;
 };
 
+// What balance() can move.
+template <class T>
+concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
+
+template <class T>
+struct TypeOf {
+  static void destroy(ElementBase* element) { delete static_cast<T*>(element); }
+  static std::size_t write(ElementBase* element, char* into)
+    requires Moves<T>
+  {
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into);
+    guarded([&] { static_cast<T*>(element)->serialize(archive); });
+    return archive.bytes();
+  }
+  static ElementBase* read(char* from)
+    requires Moves<T>
+  {
+    ElementBase* made = nullptr;
+    guarded([&] {
+      auto owner = std::make_unique<T>();
+      Archive archive(Archive::Does::read, from);
+      owner->serialize(archive);
+      owner->type = &entry;
+      made = owner.release();
+    });
+    return made;
+  }
+  struct Listed : Type {
+    Listed() : Type{name_of_types<T>().data(), name_of_types<T>().size(), TypeOf::destroy, nullptr, nullptr} {
+      if constexpr (Moves<T>) Type::write = TypeOf::write, Type::read = TypeOf::read;
+      enlist(this);
+    }
+  };
+  static inline Listed entry;
+};
+
 // The constructor of T that takes A... (decayed).
 template <class T, class... A>
 struct ConstructorOf {
@@ -320,7 +358,7 @@ struct ConstructorOf {
     ElementBase* made = nullptr;
     guarded([&] {
       made = All::show(message, [](const auto&... arguments) -> ElementBase* { return new T(arguments...); });
-      made->destroy = [](ElementBase* element) { delete static_cast<T*>(element); };
+      made->type = &TypeOf<T>::entry;
     });
     return made;
   }

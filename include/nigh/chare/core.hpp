@@ -46,11 +46,11 @@ struct alignas(16) Header {
   std::uint16_t entry;
   std::uint16_t array;
   std::uint64_t element;     // number of the index within its array
-  std::uint32_t units : 28;  // of 16 bytes: how long all of it is
-  std::uint32_t flags : 4;
+  std::uint32_t units : 27;  // of 16 bytes: how long all of it is
+  std::uint32_t flags : 5;
   std::int32_t priority;
   [[nodiscard]] std::size_t bytes() const { return std::size_t{16} * units; }
-  static constexpr std::size_t most_bytes = std::size_t{16} * ((1U << 28) - 1);
+  static constexpr std::size_t most_bytes = std::size_t{16} * ((1U << 27) - 1);
 };
 static_assert(sizeof(Header) == 32, "with two or three arguments a message is one line");
 
@@ -64,8 +64,8 @@ struct Entry {
   void (*run)(ElementBase*, Header*);               // moves the arguments out, and destroys them
   void (*run_shared)(ElementBase*, const Header*);  // leaves them: the message is for several elements
   ElementBase* (*make)(const Header*);              // constructors only
-  void (*copy)(const Header*, Header*);             // null: a copy of the bytes will do
-  void (*destroy)(Header*);                         // null: nothing to do
+  void (*copy)(const Header*, Header*);  // into one as large, or larger; null: a copy of the bytes will do
+  void (*destroy)(Header*);              // null: nothing to do
   // Arguments from the result of a reduction; false: they do not fit. Null `into`: only asks, returns the
   // size in `bytes`.
   bool (*from_result)(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes);
@@ -88,8 +88,22 @@ struct Fold {
   Fold* next = nullptr;
 };
 
+// A class of elements: how one is destroyed, and how it goes to another process.
+struct Type {
+  const char* name;
+  std::size_t name_bytes;
+  void (*destroy)(ElementBase*);
+  // Null: it has no serialize(), or no constructor without arguments. Null `into`: only counts. What buffers
+  // hold is the reader's from then on.
+  std::size_t (*write)(ElementBase*, char* into);
+  ElementBase* (*read)(char* from);  // null: told
+  std::uint16_t number = 0;
+  Type* next = nullptr;
+};
+
 NIGH_CHARE_API void enlist(Entry* entry);  // before main()
 NIGH_CHARE_API void enlist(Fold* fold);
+NIGH_CHARE_API void enlist(Type* type);
 
 // All of these are for threads that are PEs, within run().
 NIGH_CHARE_API Header* get(std::size_t bytes, const Entry& entry);  // null: there is no memory
@@ -97,12 +111,15 @@ NIGH_CHARE_API void* get_memory(std::size_t bytes);                 // of buffer
 NIGH_CHARE_API void give_memory(void* memory);
 NIGH_CHARE_API void post(Header* message, std::uint16_t array, const Index& index);
 NIGH_CHARE_API void post_to_all(Header* message, std::uint16_t array);
-NIGH_CHARE_API std::uint16_t create(const Shape& shape, Header* constructor);
+NIGH_CHARE_API void post_to_some(Header* message, std::uint16_t array, const Index* elements,
+                                 std::size_t count);
+NIGH_CHARE_API std::uint16_t create(const Shape& shape, const Type& type, Header* constructor);
 NIGH_CHARE_API void insert(Header* constructor, std::uint16_t array, const Index& index);
 NIGH_CHARE_API void done_inserting(std::uint16_t array, const Callback& then);
 NIGH_CHARE_API Shape shape_of(std::uint16_t array);
 NIGH_CHARE_API void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
                                const Callback& then);
+NIGH_CHARE_API void balance(ElementBase& from, const Callback& then);
 NIGH_CHARE_API void on_quiescence(const Callback& then);
 NIGH_CHARE_API void after(double seconds, const Callback& then);
 NIGH_CHARE_API void finish(int status);
@@ -134,8 +151,9 @@ class ElementBase {
   [[nodiscard]] const Index& index() const { return index_; }
   [[nodiscard]] std::uint16_t array_number() const { return array_; }
 
-  void (*destroy)(ElementBase*) = nullptr;
+  const Type* type = nullptr;
   std::uint64_t reductions = 0;  // that it has contributed to
+  std::uint64_t load_ns = 0;     // of its entry methods, since the last balance(); estimated
 
  protected:
   ElementBase() : index_(being_made().index), array_(being_made().array) {}
