@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <concepts>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -155,6 +156,13 @@ class Array {
   static Array create_sparse() {
     return Array(core::create({0, 0, 0, true}, core::TypeOf<T>::entry, nullptr));
   }
+  // The array that a checkpoint() has written: the same elements with the same state, on the PEs that there
+  // are now. Told, and the job ends: the files can't be read, or are not of elements T.
+  static Array restore(const std::string& path) {
+    static_assert(core::Moves<T>,
+                  "to be read, elements need a serialize() and a constructor without arguments");
+    return Array(core::restore(path.c_str(), core::TypeOf<T>::entry));
+  }
   // Sparse arrays: an element more. The PE that its index belongs to makes it; messages to it wait until
   // then.
   template <class... A>
@@ -255,6 +263,16 @@ class Element : public core::ElementBase {
   void balance(const Callback& then) {
     static_assert(core::Moves<T>, "to move, elements need a serialize() and a constructor without arguments");
     core::balance(*this, then);
+  }
+
+  // When every element of the array has called it, with the same path, all of them are written to files
+  // PATH and PATH.*, which replace those of the last time as soon as they are whole. Then `then` is called,
+  // with an int: 0, or 1 if they can't be written (told; the last ones are as they were). Messages under way
+  // are not written: call it where there are none for this array. It counts as a contribution.
+  void checkpoint(const std::string& path, const Callback& then) {
+    static_assert(core::Moves<T>,
+                  "to be written, elements need a serialize() and a constructor without arguments");
+    core::checkpoint(*this, path.c_str(), then);
   }
 };
 

@@ -11,19 +11,12 @@ namespace nigh::chare {
 
 namespace {
 
-// A Callback on its way with a contribution: everybody's is the same.
-struct KeepFirst : core::Fold {
-  KeepFirst() : Fold{"nigh keeps the first", 20, [](void*, const void*, std::size_t) {}, sizeof(Callback)} {
-    enlist(this);
-  }
-} keep_first;
-
 struct Many {  // in front of so many items
   std::uint64_t count = 0;
   std::uint32_t pe = 0;
 };
 struct Moved {  // in front of what serialize() has written; in a process: the element itself
-  std::uint64_t number = 0, reductions = 0;
+  std::uint64_t number = 0, reductions = 0, bytes = 0;
   core::ElementBase* element = nullptr;
 };
 
@@ -109,11 +102,11 @@ void Balancer::on_moves(const Header* message) {
 
 void Balancer::send(Elements& elements, core::ElementBase* element, const Move& move) {
   const bool writes = pe_.kind_.processes;
-  const Moved moved{move.element, element->reductions, writes ? nullptr : element};
   const core::Type& type = elements.type;
-  const std::size_t bytes = writes ? type.write(element, nullptr) : 0;
+  const std::size_t bytes = writes ? type.write(element, nullptr, false) : 0;
+  const Moved moved{move.element, element->reductions, bytes, writes ? nullptr : element};
   Header* const message = pe_.system(System::element, elements.array, moved, bytes);
-  if (message && writes) type.write(element, reinterpret_cast<char*>(message + 1) + sizeof moved);
+  if (message && writes) type.write(element, reinterpret_cast<char*>(message + 1) + sizeof moved, false);
   if (!message || writes) type.destroy(element);
   if (message) pe_.tell(move.to, message);
 }
@@ -125,7 +118,8 @@ core::ElementBase* Balancer::unpack(Header* message) {
   Elements& elements = *pe_.elements(message->array);
   const core::BeingMade outer =
       std::exchange(pe_.being_made_, {elements.index_of(moved.number), message->array});
-  core::ElementBase* const element = elements.type.read(reinterpret_cast<char*>(message + 1) + sizeof moved);
+  core::ElementBase* const element =
+      elements.type.read(reinterpret_cast<char*>(message + 1) + sizeof moved, moved.bytes, false);
   pe_.being_made_ = outer;
   if (element) element->reductions = moved.reductions;
   return element;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "chare/entries.hpp"
+#include "chare/saver.hpp"
 
 namespace nigh::chare {
 namespace {
@@ -564,6 +565,70 @@ TEST_P(OnPes, ElementsMoveWhileMessagesAreUnderWay) {
     EXPECT_EQ(seen, 8) << count;
     if (GetParam() == 1 || count == 64) { EXPECT_EQ(elements_moved > 0, GetParam() > 1); }
   }
+}
+
+// --- checkpoints (tests/chare has the rest) ---
+
+TEST(ChareCheckpoint, ListsAreReadOrRefused) {
+  Checkpoint checkpoint{"Cell", {4, 5, 6}, 7, {{"cells.7.0", 100, 1234567890123456789U, 60, 0, 59}}};
+  checkpoint.parts.push_back({"cells with a blank.7.1", 90, 1, 60, 60, 119});
+  const std::string text = text_of(checkpoint);
+  const auto again = read_checkpoint(text, "x");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(text_of(*again), text);
+  EXPECT_EQ(again->elements(), 120U);
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const auto cut = read_checkpoint(text.substr(0, i), "x");
+    if (!cut) {
+      EXPECT_TRUE(cut.error().message.starts_with("x is ")) << cut.error().message;
+    } else {  // within the last name: that file isn't there
+      EXPECT_GT(i, text.size() - 23) << text.substr(0, i);
+    }
+  }
+  std::mt19937 random(3);
+  for (int round = 0; round < 5000; ++round) {
+    std::string changed = text;
+    for (unsigned n = random() % 4 + 1; n > 0; --n)
+      changed[random() % changed.size()] =
+          static_cast<char>(random() % 3 == 0 ? random() : "0 9\n-/x"[random() % 7]);
+    if (const auto read = read_checkpoint(changed, "x")) {
+      for (const auto& part : read->parts) EXPECT_EQ(part.name.find('/'), std::string::npos);
+    }
+  }
+}
+
+struct Short : Element<Short> {  // reads more than it writes
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(one);
+    if (archive.reads()) archive(two);
+  }
+  int one = 1;
+  std::vector<std::uint64_t> two;
+};
+struct Long : Element<Long> {
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(one);
+    if (!archive.reads()) archive(two);
+  }
+  int one = 1;
+  std::vector<std::uint64_t> two = {1, 2, 3};
+};
+TEST(ChareCheckpoint, ASerializeThatDisagreesWithItselfIsTold) {
+  auto read_back = []<class T>(T* element) {
+    const core::Type& type = core::TypeOf<T>::entry;
+    std::vector<char> data(type.write(element, nullptr, true));
+    EXPECT_EQ(type.write(element, data.data(), true), data.size());
+    core::ElementBase* const read = type.read(data.data(), data.size(), true);
+    EXPECT_EQ(read, nullptr);
+    if (read) type.destroy(read);
+  };
+  auto told = [&](auto body) { return told_by([&] { EXPECT_EQ(run_on(1, body), 1); }); };
+  EXPECT_NE(told([&] { read_back(std::make_unique<Short>().get()); }).find("reads more than it has written"),
+            std::string::npos);
+  EXPECT_NE(told([&] { read_back(std::make_unique<Long>().get()); }).find("reads less than it has written"),
+            std::string::npos);
 }
 
 // --- random traffic, everything at once ---

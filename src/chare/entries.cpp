@@ -54,20 +54,31 @@ const Entries& Entries::all() {
 // and
 // "... [with T = {Cell, int}; ...]"; clang: "... [M = &Cell::receive, Shared = false]" and "... [T = <Cell,
 // int>]".
-std::string name_of(const core::Entry& entry) {
-  std::string_view text(entry.name, entry.name_bytes);
-  const bool constructor = entry.make != nullptr;
-  text = behind(text, constructor ? "T = " : "M = ");
+std::string_view spelled(std::string_view text, std::string_view sign) {
+  text = behind(text, sign);
   text = text.substr(0, std::min(text.find(';'), text.find(", Shared = ")));
   for (const std::string_view space : {"{anonymous}::", "(anonymous namespace)::"})
     for (std::size_t at = 0; (at = text.find(space)) != std::string_view::npos;)
       text = text.substr(at + space.size());
-  if (!constructor) {
+  return text;
+}
+std::string_view without_brackets(std::string_view text) {
+  if (!text.empty() && (text.front() == '{' || text.front() == '<')) text.remove_prefix(1);
+  if (!text.empty() && (text.back() == '}' || text.back() == '>')) text.remove_suffix(1);
+  return text;
+}
+
+std::string name_of(const core::Type& type) {
+  return std::string(without_brackets(spelled({type.name, type.name_bytes}, "T = ")));
+}
+
+std::string name_of(const core::Entry& entry) {
+  std::string_view text = spelled({entry.name, entry.name_bytes}, entry.make ? "T = " : "M = ");
+  if (!entry.make) {
     if (!text.empty() && text.front() == '&') text.remove_prefix(1);
     return std::string(text);
   }
-  if (!text.empty() && (text.front() == '{' || text.front() == '<')) text.remove_prefix(1);
-  if (!text.empty() && (text.back() == '}' || text.back() == '>')) text.remove_suffix(1);
+  text = without_brackets(text);
   const std::size_t comma = text.find(", ");
   if (comma == std::string_view::npos) return std::string(text) + "()";
   return std::string(text.substr(0, comma)) + "(" + std::string(text.substr(comma + 2)) + ")";

@@ -28,5 +28,6 @@ struct Entries {
 
 // As a person would write it: "Cell::receive", "Cell(int)".
 std::string name_of(const core::Entry& entry);
+std::string name_of(const core::Type& type);  // "Cell"
 
 }  // namespace nigh::chare

@@ -147,6 +147,10 @@ void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fo
   Pe::mine().contribute(from, data, bytes, fold, then);
 }
 void balance(ElementBase& from, const Callback& then) { Pe::mine().balance(from, then); }
+void checkpoint(ElementBase& from, const char* path, const Callback& then) {
+  Pe::mine().checkpoint(from, path, then);
+}
+std::uint16_t restore(const char* path, const Type& type) { return Pe::mine().restore(path, type); }
 void on_quiescence(const Callback& then) { Pe::mine().on_quiescence(then); }
 void after(double seconds, const Callback& then) { Pe::mine().after(seconds, then); }
 void finish(int status) { Pe::mine().finish(status); }

@@ -65,7 +65,8 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
       kind_(kind),
       reductions_(*this),
       waves_(*this),
-      balancer_(*this) {
+      balancer_(*this),
+      saver_(*this) {
   for (const core::Entry* entry : entries_.entries) paced_.push_back({entry});
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
@@ -583,6 +584,9 @@ void Pe::on_system(Header* message) {
     case System::measured: balancer_.on_measured(message); break;
     case System::moves: balancer_.on_moves(message); break;
     case System::element: balancer_.on_element(message); return ++done_, pool_->give(message);
+    case System::save: saver_.on_save(message); break;
+    case System::saved: saver_.on_saved(message); break;
+    case System::restore: saver_.on_restore(message); break;
     case System::settled: balancer_.on_settled(message->array); break;
     case System::count: waves_.on_count(); return pool_->give(message);
     case System::counted: waves_.on_counted(message); return pool_->give(message);
@@ -703,6 +707,10 @@ void Pe::balance(core::ElementBase& from, const Callback& then) {
   if (!stop_) balancer_.ask(from, then);
 }
 
+void Pe::checkpoint(core::ElementBase& from, const char* path, const Callback& then) {
+  if (!stop_) saver_.ask(from, path, then);
+}
+
 plan::Levels Pe::levels() const {
   std::vector<plan::Seat> seats;
   for (const Mailbox* box : mailboxes_) seats.push_back(box->seat);
@@ -719,6 +727,7 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     if (message) post_to_all(message, then.array);
     return;
   }
+  if (then.kind == save_elements) return saver_.begin(then.array, result, bytes);
   if (then.kind == balance_elements) {
     Callback after;
     std::memcpy(static_cast<void*>(&after), result, sizeof after);

@@ -25,6 +25,7 @@
 #include "chare/elements.hpp"
 #include "chare/entries.hpp"
 #include "chare/reduction.hpp"
+#include "chare/saver.hpp"
 #include "chare/wave.hpp"
 #include "message/inbox.hpp"
 #include "message/pool.hpp"
@@ -59,6 +60,9 @@ enum class System : std::uint16_t {
   moves,
   element,
   settled,
+  save,  // checkpoint()
+  saved,
+  restore,
   count,  // a wave's way down; these two are not counted themselves
   counted
 };
@@ -86,6 +90,8 @@ inline constexpr std::uint32_t buffer_tag =
 inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
 // Another: all elements of that array have asked to be balanced; the result is what is called then.
 inline constexpr auto balance_elements = static_cast<Callback::Kind>(101);
+// And to be written to files.
+inline constexpr auto save_elements = static_cast<Callback::Kind>(102);
 
 [[noreturn]] void no_pe();  // a thread that is none calls
 
@@ -113,6 +119,8 @@ class Pe {
   void contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
                   const Callback& then);
   void balance(core::ElementBase& from, const Callback& then);
+  void checkpoint(core::ElementBase& from, const char* path, const Callback& then);
+  std::uint16_t restore(const char* path, const core::Type& type) { return saver_.restore(path, type); }
   void on_quiescence(const Callback& then);
   void after(double seconds, const Callback& then);
   void finish(int status);
@@ -144,6 +152,7 @@ class Pe {
  private:
   friend class Balancer;
   friend class Reductions;
+  friend class Saver;
   friend class Waves;
   struct Peer {
     Peer(const message::InboxMemory<>& inbox, std::uint32_t from) : lane(inbox, from) {}
@@ -278,6 +287,7 @@ class Pe {
   Reductions reductions_;
   Waves waves_;
   Balancer balancer_;
+  Saver saver_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
   std::vector<Paced> paced_;  // by number

@@ -9,6 +9,13 @@
 
 namespace nigh::chare {
 
+namespace {
+struct KeepFirst : core::Fold {
+  KeepFirst() : Fold{"nigh keeps the first", 20, [](void*, const void*, std::size_t) {}, 1} { enlist(this); }
+} keeps_the_first;
+}  // namespace
+const core::Fold& keep_first = keeps_the_first;
+
 // A message's payload, with the data behind it.
 struct Reductions::Part {
   std::uint64_t number = 0, count = 0, bytes = 0;

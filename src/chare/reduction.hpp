@@ -17,6 +17,9 @@ namespace nigh::chare {
 
 class Pe;
 
+// Folds bytes that are everybody's the same: where all say what is to be done when all have come.
+extern const core::Fold& keep_first;
+
 class Reductions {
  public:
   explicit Reductions(Pe& pe) : pe_(pe) {}

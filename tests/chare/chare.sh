@@ -48,6 +48,64 @@ case $case in
     [ $status = 0 ] && fail "status 0 though a PE has left"
     [ $status = 124 ] && fail "it hangs after a PE has left"
     told "PE 3 has died" ;;
+  checkpoint)
+    at=$tmp/of/cells
+    mkdir "$tmp/of"
+    threads() { n=$1; shift; timeout 60 "$cases" "$@" --pes $n 2>"$tmp/told"; }
+    ranks() { n=$1; shift; timeout 60 "$nigh" run -n $n -- "$cases" "$@" 2>"$tmp/told"; }
+    for kind in threads ranks; do
+      for pes in 1 3 4; do
+        $kind $pes save "$at" || fail "$kind, $pes PEs: save: status $?"
+        [ "$(ls "$tmp/of" | grep -c cells)" = $((pes + 1)) ] || fail "files of an earlier time are left: $(ls "$tmp/of")"
+        for after in 1 2 5; do
+          threads $after load "$at" || fail "written by $kind, $pes PEs, read by $after threads: status $?"
+          ranks $after load "$at" || fail "written by $kind, $pes PEs, read by $after processes: status $?"
+        done
+      done
+      $kind 3 save-sparse "$tmp/of/apart" || fail "$kind: a sparse array: status $?"
+      threads 2 load-sparse "$tmp/of/apart" || fail "a sparse array by threads: status $?"
+      ranks 4 load-sparse "$tmp/of/apart" || fail "a sparse array by processes: status $?"
+      $kind 2 save-twice "$at" || fail "$kind: twice: status $?"
+      threads 3 load-second "$at" || fail "the second: status $?"
+    done
+    # Nowhere to write: told, and the program goes on.
+    threads 2 save-nowhere "$tmp/none/cells" || fail "nowhere: status $?"
+    told "checkpoint: can't write $tmp/none/cells"
+    # Killed while it writes: the one before is whole.
+    threads 2 save "$at" || fail "again"
+    for i in 1 2 3 4 5 6 7 8; do
+      timeout -s KILL 0.00$i "$cases" save "$at" --pes 2 2>"$tmp/told"
+      threads 3 load "$at" || fail "after a kill: status $?"
+    done
+    # refuses FILE WORDS: what was changed is told, and the job ends.
+    refuses() {
+      threads 2 load "$at"
+      [ $? = 1 ] || fail "$1: status"
+      told "$2"
+    }
+    threads 2 save "$at" || fail "the last: status $?"
+    [ "$(ls "$tmp/of" | grep -c cells)" = 3 ] || fail "files of killed jobs are left: $(ls "$tmp/of")"
+    part=$(ls "$at".*.1)
+    cp "$part" "$tmp/part"
+    printf x | dd of="$part" bs=1 seek=500 conv=notrunc 2>/dev/null
+    refuses "a byte" "restore: $part is not what was written"
+    head -c 100 "$tmp/part" >"$part"
+    refuses "a short one" "restore: $part is not what was written"
+    rm "$part"
+    refuses "none" "restore: can't open $part"
+    cp "$tmp/part" "$part"
+    head -c 120 "$at" >"$tmp/cut" && cp "$at" "$tmp/list" && cp "$tmp/cut" "$at"
+    refuses "a list that is cut off" "restore: $at is"
+    echo hello >"$at"
+    refuses "another file" "restore: $at is no checkpoint"
+    cp "$tmp/list" "$at"
+    threads 2 load "$at" || fail "as it was"
+    timeout 60 "$cases" load-other "$at" --pes 2 2>"$tmp/told"
+    [ $? = 1 ] || fail "another type: status"
+    told "has elements of another type"
+    timeout 60 "$cases" load "$tmp/of/nothing" --pes 2 2>"$tmp/told"
+    [ $? = 1 ] || fail "no file: status"
+    told "restore: can't open $tmp/of/nothing" ;;
   refused)
     processes 2 never
     [ $? = 1 ] || fail "an argument that can't leave its process"

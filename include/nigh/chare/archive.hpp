@@ -18,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -66,7 +67,11 @@ struct TravelsAsBytes<Buffer<T>> : std::true_type {};
 class Archive {
  public:
   enum class Does { count, write, read };
-  Archive(Does does, char* at) : does_(does), at_(at) {}
+  // `deep`: what buffers hold is written, too, not just where it lies.
+  Archive(Does does, char* at, bool deep = false) : does_(does), at_(at), deep_(deep) {}
+  // Reads no more than that. Throws std::runtime_error where there is less.
+  Archive(const char* from, std::size_t bytes, bool deep)
+      : does_(Does::read), at_(const_cast<char*>(from)), limit_(bytes), deep_(deep) {}
 
   template <class... T>
   void operator()(T&... values) {
@@ -78,12 +83,20 @@ class Archive {
  private:
   void raw(void* data, std::size_t bytes) {
     if (does_ == Does::write && bytes > 0) std::memcpy(at_ + bytes_, data, bytes);
-    if (does_ == Does::read && bytes > 0) std::memcpy(data, at_ + bytes_, bytes);
+    if (does_ == Does::read) {
+      if (bytes > limit_ - bytes_) too_short();
+      if (bytes > 0) std::memcpy(data, at_ + bytes_, bytes);
+    }
     bytes_ += bytes;
   }
-  std::size_t size(std::size_t of) {
+  [[noreturn]] static void too_short() {
+    throw std::runtime_error("serialize() reads more than it has written");
+  }
+  // How many items there are, of at least so many bytes each.
+  std::size_t size(std::size_t of, std::size_t item = 0) {
     std::uint64_t out = of;
     raw(&out, sizeof out);
+    if (does_ == Does::read && item > 0 && out > (limit_ - bytes_) / item) too_short();
     return out;
   }
 
@@ -98,17 +111,23 @@ class Archive {
   }
   template <class T>
   void one(Buffer<T>& value) {  // the bytes are its owner
+    if (deep_) {
+      const std::size_t items = size(value.size(), sizeof(T));
+      if (reads()) value = items > 0 ? Buffer<T>(items) : Buffer<T>();
+      return raw(static_cast<void*>(value.data()), items * sizeof(T));
+    }
     raw(static_cast<void*>(&value), sizeof value);
     if (does_ == Does::write) value.release();
   }
   template <class... T>
   void one(std::basic_string<T...>& value) {
-    value.resize(size(value.size()));
+    value.resize(size(value.size(), sizeof(value[0])));
     raw(value.data(), value.size() * sizeof(value[0]));
   }
   template <class T, class A>
   void one(std::vector<T, A>& value) {
-    value.resize(size(value.size()));
+    constexpr bool bytes = std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>;
+    value.resize(size(value.size(), bytes ? sizeof(T) : 0));
     if constexpr (std::is_same_v<T, bool>) {
       for (std::size_t i = 0; i < value.size(); ++i) {
         bool bit = value[i];
@@ -167,7 +186,8 @@ class Archive {
 
   Does does_;
   char* at_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, limit_ = SIZE_MAX;
+  bool deep_;
 };
 
 }  // namespace core

@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -321,21 +322,22 @@ concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
 template <class T>
 struct TypeOf {
   static void destroy(ElementBase* element) { delete static_cast<T*>(element); }
-  static std::size_t write(ElementBase* element, char* into)
+  static std::size_t write(ElementBase* element, char* into, bool deep)
     requires Moves<T>
   {
-    Archive archive(into ? Archive::Does::write : Archive::Does::count, into);
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, deep);
     guarded([&] { static_cast<T*>(element)->serialize(archive); });
     return archive.bytes();
   }
-  static ElementBase* read(char* from)
+  static ElementBase* read(const char* from, std::size_t bytes, bool deep)
     requires Moves<T>
   {
     ElementBase* made = nullptr;
     guarded([&] {
       auto owner = std::make_unique<T>();
-      Archive archive(Archive::Does::read, from);
+      Archive archive(from, bytes, deep);
       owner->serialize(archive);
+      if (archive.bytes() != bytes) throw std::runtime_error("serialize() reads less than it has written");
       owner->type = &entry;
       made = owner.release();
     });

@@ -88,15 +88,15 @@ struct Fold {
   Fold* next = nullptr;
 };
 
-// A class of elements: how one is destroyed, and how it goes to another process.
+// A class of elements: how one is destroyed, and how it goes to another process or into a file.
 struct Type {
   const char* name;
   std::size_t name_bytes;
   void (*destroy)(ElementBase*);
-  // Null: it has no serialize(), or no constructor without arguments. Null `into`: only counts. What buffers
-  // hold is the reader's from then on.
-  std::size_t (*write)(ElementBase*, char* into);
-  ElementBase* (*read)(char* from);  // null: told
+  // Null: it has no serialize(), or no constructor without arguments. Null `into`: only counts. `deep`:
+  // buffers are copied; else what they hold is the reader's from then on.
+  std::size_t (*write)(ElementBase*, char* into, bool deep);
+  ElementBase* (*read)(const char* from, std::size_t bytes, bool deep);  // null: told
   std::uint16_t number = 0;
   Type* next = nullptr;
 };
@@ -120,6 +120,8 @@ NIGH_CHARE_API Shape shape_of(std::uint16_t array);
 NIGH_CHARE_API void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
                                const Callback& then);
 NIGH_CHARE_API void balance(ElementBase& from, const Callback& then);
+NIGH_CHARE_API void checkpoint(ElementBase& from, const char* path, const Callback& then);
+NIGH_CHARE_API std::uint16_t restore(const char* path, const Type& type);
 NIGH_CHARE_API void on_quiescence(const Callback& then);
 NIGH_CHARE_API void after(double seconds, const Callback& then);
 NIGH_CHARE_API void finish(int status);

@@ -1,0 +1,289 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chare/saver.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "chare/entries.hpp"
+#include "chare/pe.hpp"
+#include "sys/os.hpp"
+
+namespace nigh::chare {
+
+namespace {
+
+constexpr const char* first_line = "nigh chare checkpoint 1";
+
+struct Asked {  // with the path behind it
+  Callback then;
+};
+struct Wanted {  // with the path behind it
+  std::uint64_t generation = 0;
+};
+struct Written {
+  std::uint64_t bytes = 0, sum = 0, elements = 0, first = 0, last = 0;
+  std::uint32_t pe = 0;
+  bool failed = false;
+};
+struct Record {  // in front of an element
+  std::uint64_t number = 0, bytes = 0;
+};
+
+std::uint64_t sum_of(std::string_view data) {  // FNV-1a, eight bytes at a time
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (std::size_t at = 0; at < data.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data.data() + at, std::min<std::size_t>(8, data.size() - at));
+    sum = (sum ^ word) * 0x100000001b3;
+    sum ^= sum >> 29;
+  }
+  return sum;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+// Parts of other generations than that, which nobody names: of the time before, or left when a job was
+// killed.
+void remove_others(const std::string& path, std::uint64_t generation) {
+  const std::string folder = folder_of(path), start = path.substr(folder.size()) + ".";
+  for (const std::string& name : sys::Os("").list(folder.empty() ? "." : folder)) {
+    if (!name.starts_with(start)) continue;
+    std::string_view rest = std::string_view(name).substr(start.size());
+    const std::size_t dot = rest.find('.');
+    if (dot == std::string_view::npos) continue;
+    const std::string_view of = rest.substr(0, dot);
+    rest.remove_prefix(dot + 1);
+    const std::size_t unfinished = rest.find(".nigh-");  // sys::write_file was killed
+    if (!is_number(of) || !is_number(rest.substr(0, unfinished))) continue;
+    if (of != std::to_string(generation) || unfinished != std::string_view::npos)
+      std::remove((folder + name).c_str());
+  }
+}
+
+template <class Payload>
+std::string behind(const Header* message) {  // a path, which ends with 0
+  return reinterpret_cast<const char*>(message + 1) + sizeof(Payload);
+}
+
+}  // namespace
+
+std::uint64_t Checkpoint::elements() const {
+  std::uint64_t out = 0;
+  for (const Part& part : parts) out += part.elements;
+  return out;
+}
+
+std::string text_of(const Checkpoint& checkpoint) {
+  std::ostringstream out;
+  const Shape& s = checkpoint.shape;
+  out << first_line << "\ntype " << checkpoint.type << "\nshape " << s.x << ' ' << s.y << ' ' << s.z << ' '
+      << (s.is_sparse ? "sparse" : "dense") << "\ngeneration " << checkpoint.generation << "\nparts "
+      << checkpoint.parts.size() << '\n';
+  for (const Part& part : checkpoint.parts)
+    out << part.bytes << ' ' << part.sum << ' ' << part.elements << ' ' << part.first << ' ' << part.last
+        << ' ' << part.name << '\n';
+  return out.str();
+}
+
+Result<Checkpoint> read_checkpoint(const std::string& text, const std::string& path) {
+  Checkpoint out;
+  std::istringstream in(text);
+  std::string line, word, form;
+  std::size_t parts = 0;
+  const bool begins = std::getline(in, line) && line == first_line && in >> word && word == "type" &&
+                      in.get() == ' ' && std::getline(in, out.type) &&
+                      in >> word >> out.shape.x >> out.shape.y >> out.shape.z >> form && word == "shape" &&
+                      in >> word >> out.generation && word == "generation" && in >> word >> parts &&
+                      word == "parts";
+  if (!begins) return fail(Errc::invalid, path + " is no checkpoint of an array");
+  out.shape.is_sparse = form == "sparse";
+  for (std::size_t i = 0; i < parts; ++i) {
+    Part part;
+    if (!(in >> part.bytes >> part.sum >> part.elements >> part.first >> part.last) || in.get() != ' ' ||
+        !std::getline(in, part.name) || part.name.empty() || part.name.find('/') != std::string::npos)
+      return fail(Errc::invalid,
+                  path + " is cut off, or was changed: part " + std::to_string(i) + " can't be read");
+    out.parts.push_back(part);
+  }
+  return out;
+}
+
+void Saver::ask(core::ElementBase& from, const char* path, const Callback& then) {
+  std::vector<char> data(sizeof(Asked) + std::strlen(path) + 1);
+  const Asked asked{then};
+  std::memcpy(data.data(), &asked, sizeof asked);
+  std::memcpy(data.data() + sizeof asked, path, std::strlen(path) + 1);
+  pe_.reductions_.contribute(from, data.data(), data.size(), keep_first,
+                             {save_elements, from.array_number(), 0, {}});
+}
+
+void Saver::begin(std::uint16_t array, const void* asked, std::size_t bytes) {
+  Step& step = steps_[array] = {};
+  Asked what;
+  std::memcpy(static_cast<void*>(&what), asked, sizeof what);
+  step.then = what.then;
+  step.path = static_cast<const char*>(asked) + sizeof what;
+  step.missing = pe_.count();
+  if (const auto text = sys::read_file(step.path))
+    if (auto before = read_checkpoint(*text, step.path)) step.before = *before;
+  const Elements& elements = *pe_.elements(array);
+  step.now = {name_of(elements.type), elements.shape, step.before.generation + 1, {}};
+  const std::size_t path_bytes = bytes - sizeof what;
+  Header* const message = pe_.system(System::save, array, Wanted{step.now.generation}, path_bytes);
+  if (!message) return;
+  std::memcpy(reinterpret_cast<char*>(message + 1) + sizeof(Wanted), step.path.c_str(), path_bytes);
+  pe_.post_to_all(message, array);
+}
+
+Result<Part> Saver::write(Elements& elements, const std::string& path, std::uint64_t generation) {
+  Part part;
+  std::string data;
+  part.name = path.substr(folder_of(path).size()) + "." + std::to_string(generation) + "." +
+              std::to_string(pe_.number());
+  part.first = std::numeric_limits<std::uint64_t>::max();
+  for (core::ElementBase* element : elements.local()) {
+    const Record record{*elements.number_of(element->index()), elements.type.write(element, nullptr, true)};
+    const std::size_t at = data.size();
+    data.resize(at + sizeof record + record.bytes);
+    std::memcpy(data.data() + at, &record, sizeof record);
+    elements.type.write(element, data.data() + at + sizeof record, true);
+    part.first = std::min(part.first, record.number);
+    part.last = std::max(part.last, record.number);
+  }
+  part.elements = elements.local().size();
+  part.bytes = data.size();
+  part.sum = sum_of(data);
+  if (auto written = sys::write_file(folder_of(path) + part.name, data); !written)
+    return tl::unexpected(written.error());
+  return part;
+}
+
+void Saver::on_save(const Header* message) {
+  const auto wanted = Pe::payload_of<Wanted>(message);
+  const std::string path = behind<Wanted>(message);
+  Elements& elements = *pe_.elements(message->array);
+  Written told{0, 0, 0, 0, 0, pe_.number(), true};
+  if (const auto part = write(elements, path, wanted.generation))
+    told = {part->bytes, part->sum, part->elements, part->first, part->last, pe_.number(), false};
+  else
+    std::fprintf(stderr, "nigh chare: PE %u: checkpoint: %s\n", pe_.number(), part.error().message.c_str());
+  if (Header* const answer = pe_.system(System::saved, message->array, told)) pe_.tell(0, answer);
+}
+
+void Saver::on_saved(const Header* message) {
+  const auto told = Pe::payload_of<Written>(message);
+  Step& step = steps_[message->array];
+  const std::string name = step.path.substr(folder_of(step.path).size()) + "." +
+                           std::to_string(step.now.generation) + "." + std::to_string(told.pe);
+  step.now.parts.push_back({name, told.bytes, told.sum, told.elements, told.first, told.last});
+  step.failed = step.failed || told.failed;
+  if (--step.missing > 0) return;
+  Step done = std::move(step);
+  steps_.erase(message->array);
+  end(done);
+}
+
+void Saver::end(Step& step) {
+  if (!step.failed) {
+    if (auto written = sys::write_file(step.path, text_of(step.now)); !written) {
+      std::fprintf(stderr, "nigh chare: checkpoint: %s\n", written.error().message.c_str());
+      step.failed = true;
+    }
+  }
+  remove_others(step.path, step.failed ? step.before.generation : step.now.generation);
+  const int failed = step.failed ? 1 : 0;
+  pe_.call(step.then, &failed, sizeof failed);
+}
+
+// --- and back ---
+
+std::uint16_t Saver::restore(const char* path, const core::Type& type) {
+  const auto text = sys::read_file(path);
+  const auto checkpoint = text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
+  std::string why;
+  if (!checkpoint)
+    why = checkpoint.error().message;
+  else if (checkpoint->type != name_of(type))
+    why = std::string(path) + " has elements of another type: " + checkpoint->type;
+  if (!why.empty()) pe_.fail("restore: " + why);
+  const std::uint16_t array = pe_.create(why.empty() ? checkpoint->shape : Shape{0, 0, 0}, type, nullptr);
+  const std::size_t bytes = std::strlen(path) + 1;
+  Header* const message = pe_.stop_ ? nullptr : pe_.system(System::restore, array, Wanted{}, bytes);
+  if (!message) return array;
+  std::memcpy(reinterpret_cast<char*>(message + 1) + sizeof(Wanted), path, bytes);
+  message->element = pe_.number();
+  message->flags |= to_all;
+  ++pe_.sent_;
+  pe_.on_all(message);
+  return array;
+}
+
+void Saver::on_restore(const Header* message) {
+  const std::string path = behind<Wanted>(message);
+  Elements& elements = *pe_.elements(message->array);
+  if (auto done = read(elements, path); !done) return pe_.fail("restore: " + done.error().message);
+  if (elements.shape.is_sparse) return;
+  elements.made = true;
+  pe_.take_early(message->array, elements);
+}
+
+Result<void> Saver::read(Elements& elements, const std::string& path) {
+  const auto text = sys::read_file(path);
+  const auto checkpoint = text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  for (const Part& part : checkpoint->parts) {
+    if (part.elements == 0) continue;
+    const bool mine =
+        elements.shape.is_sparse || (part.last >= elements.first_mine() && part.first < elements.end_mine());
+    if (!mine) continue;
+    const std::string file = folder_of(path) + part.name;
+    const auto data = sys::read_file(file);
+    if (!data) return tl::unexpected(data.error());
+    if (data->size() != part.bytes || sum_of(*data) != part.sum)
+      return fail(Errc::invalid, file + " is not what was written");
+    if (auto done = read_part(elements, *data, file); !done) return done;
+  }
+  if (!elements.shape.is_sparse && elements.local().size() != elements.end_mine() - elements.first_mine())
+    return fail(Errc::invalid, path + " has not all elements of its array");
+  if (elements.shape.is_sparse && pe_.number() == 0)
+    pe_.reductions_.set_total(elements.array, checkpoint->elements());
+  return {};
+}
+
+Result<void> Saver::read_part(Elements& elements, const std::string& data, const std::string& path) {
+  for (std::size_t at = 0; at < data.size();) {
+    Record record;
+    if (data.size() - at < sizeof record) return fail(Errc::invalid, path + " is cut off");
+    std::memcpy(&record, data.data() + at, sizeof record);
+    at += sizeof record;
+    if (data.size() - at < record.bytes) return fail(Errc::invalid, path + " is cut off");
+    if (elements.place(record.number).pe == pe_.number()) {
+      const core::BeingMade outer =
+          std::exchange(pe_.being_made_, {elements.index_of(record.number), elements.array});
+      core::ElementBase* const element = elements.type.read(data.data() + at, record.bytes, true);
+      pe_.being_made_ = outer;
+      if (!element)
+        return fail(Errc::invalid, path + ": element " + text_of(elements.index_of(record.number)) +
+                                       " can't be made of what was written");
+      elements.settle(record.number, element);
+      for (Header* waited : elements.take_waiting(record.number)) pe_.deliver(waited);
+    }
+    at += record.bytes;
+  }
+  return {};
+}
+
+}  // namespace nigh::chare
