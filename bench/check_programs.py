@@ -117,6 +117,22 @@ def check_kneighbor(program):
     assert done.returncode == 2 and "NIGH_CHARM_MULTICORE" in done.stderr, f"Charm++: {done.stderr}"
 
 
+def check_stencil(program):
+    """To the last bit, on any number of PEs, moving or not; a change of 1e-13 must be found out."""
+    for wrong in (["--subject", "none"], ["--teams", "0"], ["--frob"]):
+        done = run(program, wrong)
+        assert done.returncode == 2 and "usage" in done.stderr, f"{wrong}: {done.returncode} {done.stderr}"
+    for name, pes in (("nigh-threads", "1"), ("nigh-threads", "2"), ("nigh-threads", "5"), ("nigh-fixed", "3"), ("nigh-spoiled", "2")):
+        done = run(program, ["--subject", name, "--teams", pes, "--quick"])
+        report, right = json.loads(done.stdout), name != "nigh-spoiled"
+        assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
+    for library in ("openmpi", "mpich"):
+        if program.with_name(f"stencil-{library}").exists():
+            root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            done = run(program, ["--subject", f"mpi-{library}", "--teams", "2", "--quick"], root)
+            assert done.returncode == 0 and json.loads(done.stdout)["verified"], f"{library}: {done.stderr}"
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     reference, failures, count = None, 0, 0
@@ -139,7 +155,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("kneighbor", check_kneighbor)):
+    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("kneighbor", check_kneighbor), ("stencil", check_stencil)):
         try:
             check(folder / name)
             print(f"ok   {name}")

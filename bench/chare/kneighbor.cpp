@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "nigh/chare.hpp"
+#include "peers.hpp"
 
 namespace {
 
@@ -174,7 +175,7 @@ void Block::over() { contribute(wrong, nc::sum, driver.callback<&Driver::over>()
 int run_others(const Options& options, const std::string& folder) {
   std::string why;
   const std::vector<std::string> command =
-      bench::kneighbor::peer_command(options.subject, folder, options.pes, why);
+      bench::peers::command("kneighbor", options.subject, folder, options.pes, why);
   if (command.empty()) {
     std::fprintf(stderr, "%s\n", why.c_str());
     return 2;
@@ -192,7 +193,7 @@ int run_others(const Options& options, const std::string& folder) {
         words.push_back(word);
       if (load.touched) words.emplace_back("touched");
       if (!is_mpi) words.push_back("+p" + std::to_string(options.pes));
-      const double before = bench::line_time(cpus), median = bench::kneighbor::run_peer(words, why);
+      const double before = bench::line_time(cpus), median = bench::peers::run(words, why);
       if (median < 0) {
         std::fprintf(stderr, "%s: %s\n", options.subject.c_str(), why.c_str());
         return 2;
@@ -207,7 +208,7 @@ int run_others(const Options& options, const std::string& folder) {
 
 int usage() {
   std::string names = "nigh-threads nigh-processes nigh-spoiled";
-  for (const std::string& peer : bench::kneighbor::peers()) names += " " + peer;
+  for (const std::string& peer : bench::peers::names()) names += " " + peer;
   std::fprintf(
       stderr,
       "usage: kneighbor --teams PES --subject NAME [--quick]; PEs: 1, 2, 4 or 8; nigh-processes: under "
@@ -232,7 +233,7 @@ int main(int argc, char** argv) {
       return usage();
   }
   if (options.pes < 1 || options.pes > 8 || (options.pes & (options.pes - 1)) != 0) return usage();
-  const auto& others = bench::kneighbor::peers();
+  const auto& others = bench::peers::names();
   const std::string self = argv[0];
   const std::size_t slash = self.rfind('/');
   if (std::find(others.begin(), others.end(), options.subject) != others.end())

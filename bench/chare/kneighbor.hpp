@@ -64,11 +64,4 @@ class Series {
   std::vector<double> times_[2];  // far, near
 };
 
-// Another program's answer, median of its steps in seconds; below 0: `why` says what went wrong.
-double run_peer(const std::vector<std::string>& words, std::string& why);
-// The command that a subject is, up to its arguments; empty: `why`.
-std::vector<std::string> peer_command(const std::string& subject, const std::string& own_folder, int pes,
-                                      std::string& why);
-const std::vector<std::string>& peers();
-
 }  // namespace bench::kneighbor

@@ -12,9 +12,11 @@
 #include <cstring>
 #include <sstream>
 
-#include "kneighbor.hpp"
+#include "peers.hpp"
 
-namespace bench::kneighbor {
+#include "common/batches.hpp"
+
+namespace bench::peers {
 
 namespace {
 
@@ -31,16 +33,16 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-const std::vector<std::string>& peers() {
+const std::vector<std::string>& names() {
   static const std::vector<std::string> all = {"mpi-openmpi",   "mpi-mpich",         "charm-multicore",
                                                "charm-netlrts", "charm-netlrts-smp", "charm-mpi"};
   return all;
 }
 
-std::vector<std::string> peer_command(const std::string& subject, const std::string& own_folder, int pes,
-                                      std::string& why) {
+std::vector<std::string> command(const std::string& program_name, const std::string& subject,
+                                 const std::string& own_folder, int pes, std::string& why) {
   if (subject.starts_with("mpi-")) {
-    const std::string library = subject.substr(4), program = own_folder + "/kneighbor-" + library;
+    const std::string library = subject.substr(4), program = own_folder + "/" + program_name + "-" + library;
     if (std::FILE* file = std::fopen(program.c_str(), "r")) {
       std::fclose(file);
       const std::string pinned = static_cast<int>(bench::usable_cpus().size()) < pes ? "none" : "core";
@@ -63,7 +65,7 @@ std::vector<std::string> peer_command(const std::string& subject, const std::str
   return words;
 }
 
-double run_peer(const std::vector<std::string>& words, std::string& why) {
+double run(const std::vector<std::string>& words, std::string& why) {
   std::string line;
   for (const std::string& word : words) line.append(quoted(word)).push_back(' ');
   std::FILE* const out = popen((line + " 2>&1 </dev/null").c_str(), "r");
@@ -81,4 +83,4 @@ double run_peer(const std::vector<std::string>& words, std::string& why) {
   return -1;
 }
 
-}  // namespace bench::kneighbor
+}  // namespace bench::peers

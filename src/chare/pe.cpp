@@ -269,10 +269,11 @@ __attribute__((noinline)) void Pe::run_timed(Paced& entry, core::ElementBase& el
   const bool outer = std::exchange(is_prompt_, entry.is_long);
   if (is_prompt_) publish();
   const std::int64_t begun = message::now_ns();
-  const std::uint64_t stands_for = entry.is_long ? 1 : sampled;
+  const bool stands_for_others = !entry.is_long;
   run();
   const std::int64_t took = message::now_ns() - begun;
-  element.load_ns += stands_for * static_cast<std::uint64_t>(took);
+  // One that was short so far and is long now is no sample of the others; or the system had it stopped.
+  element.load_ns += static_cast<std::uint64_t>(took) * (stands_for_others && took < long_ns ? sampled : 1);
   if (took >= long_ns)
     entry.short_ones = 0, entry.is_long = true;
   else if (entry.is_long && ++entry.short_ones >= until_short)

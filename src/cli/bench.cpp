@@ -76,12 +76,11 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
   if (kind.is_alloc() && request.teams != default_teams(kind, 1, false))
     return fail(Errc::invalid,
                 fmt::format("--teams: alloc has one producer and one consumer; not {}", options.teams));
-  if (kind.is_kneighbor())
+  if (kind.is_chare())
     for (const Teams& teams : request.teams)
       if (teams.inner || (teams.outer != 1 && teams.outer != 2 && teams.outer != 4 && teams.outer != 8))
-        return fail(
-            Errc::invalid,
-            fmt::format("--teams: kneighbor takes 1, 2, 4 or 8 PEs, such as 2,4; not {}", teams.text()));
+        return fail(Errc::invalid, fmt::format("--teams: {} takes 1, 2, 4 or 8 PEs, such as 2,4; not {}",
+                                               kind.name, teams.text()));
   request.options = size_options(kind, request.usable, options.quick);
   request.subjects = options.subjects;
   request.samples = options.samples;
@@ -217,7 +216,8 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, slide5, placement; "
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, stencil, slide5, "
+      "placement; "
       "none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));

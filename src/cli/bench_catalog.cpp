@@ -37,6 +37,8 @@ const std::vector<BenchKind>& bench_kinds() {
       {"alloc", "memory of messages: got by one thread, given back by it or by another", "", false, false},
       {"kneighbor", "messages among the elements of a message-driven program: one iteration", "", false,
        false},
+      {"stencil", "a message-driven program whose work wanders: one step, with and without balancing", "",
+       false, false},
   };
   return kinds;
 }
@@ -127,7 +129,7 @@ std::vector<Teams> default_ranks(const BenchKind& kind, int cores, bool quick) {
   return out;
 }
 
-// The benchmark has 8 elements, as many on each.
+// kneighbor has 8 elements, as many on each.
 std::vector<Teams> default_pes(int cores, bool quick) {
   std::vector<Teams> out = {{2, std::nullopt}};
   for (int pes = 4; pes <= std::min(cores, 8) && !quick; pes *= 2) out.push_back({pes, std::nullopt});
@@ -175,7 +177,7 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
   if (kind.is_alloc()) return {{1, std::nullopt}};
-  if (kind.is_kneighbor()) return default_pes(cores, quick);
+  if (kind.is_chare()) return default_pes(cores, quick);
   if (kind.is_queues() && quick) return {{1, std::nullopt}, {4, std::nullopt}};
   if (kind.is_queues()) return {{1, std::nullopt}, {2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
   if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
@@ -244,9 +246,11 @@ std::vector<Subject> alloc_subjects() {
 }
 
 // PEs as threads and as the ranks of `nigh run -n`, MPI, and of Charm++ those builds that a variable names.
-std::vector<Subject> kneighbor_subjects(int pes, const std::string& nigh) {
+std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::string& nigh) {
   std::vector<Subject> out;
   out.push_back({"nigh", {}, {}, {}, {}, {"--subject", "nigh-threads"}});
+  if (kind.name == "stencil")
+    out.push_back({"nigh, not balanced", {}, {}, {}, {}, {"--subject", "nigh-fixed"}});
   out.push_back({"nigh processes",
                  {nigh, "run", "--quiet", "-n", std::to_string(pes), "--"},
                  {},
@@ -255,6 +259,7 @@ std::vector<Subject> kneighbor_subjects(int pes, const std::string& nigh) {
                  {"--subject", "nigh-processes"}});
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
   out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
+  if (kind.name == "stencil") return out;  // Charm++ has no such one
   for (const auto& [build, variable] :
        {std::pair<std::string, const char*>("multicore", "NIGH_CHARM_MULTICORE"),
         {"netlrts", "NIGH_CHARM_NETLRTS"},
@@ -274,7 +279,7 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
   if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
   if (kind.is_queues()) return queue_subjects();
   if (kind.is_alloc()) return alloc_subjects();
-  if (kind.is_kneighbor()) return kneighbor_subjects(teams.outer, nigh);
+  if (kind.is_chare()) return chare_subjects(kind, teams.outer, nigh);
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
                                  : fmt::format("{},compact", teams.outer);
   std::string pus = pu_list(usable.pus);

@@ -29,16 +29,16 @@ struct BenchKind {
   [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
   [[nodiscard]] bool is_queues() const { return name == "queues"; }
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
-  [[nodiscard]] bool is_kneighbor() const { return name == "kneighbor"; }
+  [[nodiscard]] bool is_chare() const { return name == "kneighbor" || name == "stencil"; }
   // Which need no runtime.
-  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_kneighbor(); }
+  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_chare(); }
   // What ratios are to, for people.
   [[nodiscard]] const char* baseline() const {
-    return is_mpi()         ? "the library alone"
-           : is_queues()    ? "moodycamel-bulk"
-           : is_alloc()     ? "mimalloc"
-           : is_kneighbor() ? "MPICH"
-                            : "unbound";
+    return is_mpi()      ? "the library alone"
+           : is_queues() ? "moodycamel-bulk"
+           : is_alloc()  ? "mimalloc"
+           : is_chare()  ? "MPICH"
+                         : "unbound";
   }
 };
 const std::vector<BenchKind>& bench_kinds();
@@ -68,7 +68,8 @@ struct Usable {
 };
 Usable usable_part(const Machine& machine, const CpuSet& mask);
 
-// For a communication benchmark: numbers of ranks; for queues: of producers; for kneighbor: of PEs.
+// For a communication benchmark: numbers of ranks; for queues: of producers; for kneighbor and stencil: of
+// PEs.
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick);
 // The program's options for its size, beyond --teams.
 std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick);

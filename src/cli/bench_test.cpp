@@ -253,6 +253,8 @@ TEST(BenchCatalog, MessageDrivenKNeighbor) {
   const std::vector<Subject> more = subjects_for(kind, "threads", {4, std::nullopt}, usable, "/x/nigh");
   ::unsetenv("NIGH_CHARM_MULTICORE");
   ASSERT_EQ(more.size(), 5U);
+  EXPECT_EQ(subjects_for(find_bench("stencil").value(), "threads", {2, std::nullopt}, usable, "nigh")[1].name,
+            "nigh, not balanced");
   EXPECT_EQ(more[4].name, "Charm++ multicore");
   EXPECT_EQ(more[4].options, (std::vector<std::string>{"--subject", "charm-multicore"}));
   EXPECT_EQ(more[4].environment.at("NIGH_CHARM_MULTICORE"), "/y/kNeighbor");  // others' are cleared
