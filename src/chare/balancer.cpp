@@ -156,6 +156,7 @@ void Balancer::on_settled(std::uint16_t array) {
   steps_.erase(found);
   for (Header* message : step.kept) pe_.on_all(message);
   pe_.call(step.then);
+  pe_.turn_is_over(array);
 }
 
 std::vector<Header*> Balancer::take_kept() {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -565,6 +566,43 @@ TEST_P(OnPes, ElementsMoveWhileMessagesAreUnderWay) {
     EXPECT_EQ(seen, 8) << count;
     if (GetParam() == 1 || count == 64) { EXPECT_EQ(elements_moved > 0, GetParam() > 1); }
   }
+}
+
+// What is asked for at once is done one after the other.
+struct Hasty : Element<Hasty> {
+  Hasty() = default;
+  explicit Hasty(int count) : count(count) {}
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(count, times);
+  }
+  void hurry(const std::string& path) {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::microseconds(index().x < count / 4 ? 50 : 1);
+    while (std::chrono::steady_clock::now() < end) {}
+    for (int i = 0; i < 3; ++i) {
+      balance(array().callback<&Hasty::done>());
+      checkpoint(path, array().callback<&Hasty::saved>());
+    }
+  }
+  void saved(int status) { FIND(status == 0), done(); }
+  void done() {
+    if (++times == 6) contribute(1, sum, array()[0].callback<&Hasty::all_done>());
+  }
+  void all_done(int all) { FIND(all == count), finish(4); }
+  int count = 0, times = 0;
+};
+TEST_P(OnPes, BalancingAndWritingTakeTurns) {
+  const std::string path = testing::TempDir() + "nigh_hasty_" + std::to_string(GetParam());
+  EXPECT_EQ(run_on(GetParam(), [&] { Array<Hasty>::create({40}, 40).send<&Hasty::hurry>(path); }), 4);
+  EXPECT_EQ(wrong, 0);
+  auto again = [&] {
+    Array<Hasty>::restore(path);
+    on_quiescence(finish_callback());
+  };
+  EXPECT_EQ(run_on(3, again), 0);  // all elements are in it
+  for (const auto& file : std::filesystem::directory_iterator(testing::TempDir()))
+    if (file.path().string().starts_with(path)) std::filesystem::remove(file.path());
 }
 
 // --- checkpoints (tests/chare has the rest) ---

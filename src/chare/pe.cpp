@@ -728,11 +728,16 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     if (message) post_to_all(message, then.array);
     return;
   }
-  if (then.kind == save_elements) return saver_.begin(then.array, result, bytes);
+  if (then.kind == save_elements) {
+    const char* const asked = static_cast<const char*>(result);
+    return in_turn(then.array, [this, array = then.array, what = std::vector<char>(asked, asked + bytes)] {
+      saver_.begin(array, what.data(), what.size());
+    });
+  }
   if (then.kind == balance_elements) {
     Callback after;
     std::memcpy(static_cast<void*>(&after), result, sizeof after);
-    return balancer_.begin(then.array, after);
+    return in_turn(then.array, [this, array = then.array, after] { balancer_.begin(array, after); });
   }
   const core::Entry& entry = *entries_.entries[then.entry];
   std::size_t size = 0;
@@ -745,6 +750,21 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     post_to_all(message, then.array);
   else
     post(message, then.array, then.index);
+}
+
+void Pe::in_turn(std::uint16_t array, std::function<void()> begin) {
+  auto& turns = turns_[array];
+  turns.push_back(std::move(begin));
+  if (turns.size() == 1) turns.front()();
+}
+
+void Pe::turn_is_over(std::uint16_t array) {
+  auto& turns = turns_[array];
+  turns.pop_front();
+  if (turns.empty())
+    turns_.erase(array);
+  else
+    turns.front()();
 }
 
 void Pe::on_quiescence(const Callback& then) {

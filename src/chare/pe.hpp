@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <string>
@@ -244,6 +246,10 @@ class Pe {
   void take_early(std::uint16_t array, Elements& elements);
   void on_tallied(std::uint16_t array, std::uint64_t elements);
   void call(const Callback& then, const void* result = nullptr, std::size_t bytes = 0);
+  // At PE 0: what is done to a whole array, one thing after the other. `begin` is called now or later; what
+  // it began says when it is over.
+  void in_turn(std::uint16_t array, std::function<void()> begin);
+  void turn_is_over(std::uint16_t array);
   void fail(const std::string& what);
   [[nodiscard]] std::string what_is(std::uint32_t tag) const;
   // The end
@@ -288,6 +294,7 @@ class Pe {
   Waves waves_;
   Balancer balancer_;
   Saver saver_;
+  std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
   std::vector<Paced> paced_;  // by number

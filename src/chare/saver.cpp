@@ -194,6 +194,7 @@ void Saver::on_saved(const Header* message) {
   Step done = std::move(step);
   steps_.erase(message->array);
   end(done);
+  pe_.turn_is_over(message->array);
 }
 
 void Saver::end(Step& step) {
@@ -270,7 +271,13 @@ Result<void> Saver::read_part(Elements& elements, const std::string& data, const
     std::memcpy(&record, data.data() + at, sizeof record);
     at += sizeof record;
     if (data.size() - at < record.bytes) return fail(Errc::invalid, path + " is cut off");
-    if (elements.place(record.number).pe == pe_.number()) {
+    if (!elements.shape.is_sparse && record.number >= static_cast<std::uint64_t>(elements.shape.elements()))
+      return fail(Errc::invalid, path + " has elements outside of an array of " + text_of(elements.shape));
+    const Elements::Place place = elements.place(record.number);
+    if (place.element)
+      return fail(Errc::invalid,
+                  path + " has element " + text_of(elements.index_of(record.number)) + " again");
+    if (place.pe == pe_.number()) {
       const core::BeingMade outer =
           std::exchange(pe_.being_made_, {elements.index_of(record.number), elements.array});
       core::ElementBase* const element = elements.type.read(data.data() + at, record.bytes, true);
