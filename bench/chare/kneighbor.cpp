@@ -1,7 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kneighbor.hpp"
-
+//
+// kNeighbor (seed 001, and Charm++'s benchmark of that name): 8 elements in a circle; each sends a message to
+// its 3 neighbours on either side, and each of these is answered by one of the same size; when an element has
+// all of its answers, its next iteration begins. 96 messages an iteration, half of them to the other PE where
+// there are two. Two forms:
+//
+//     bounced   the payload is never looked at and goes back as it came: what Charm++ measures
+//     touched   all of it is written before it is sent and read when it has come, both ways
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -9,7 +15,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "common/batches.hpp"
 #include "nigh/chare.hpp"
 #include "peers.hpp"
 
@@ -17,10 +28,53 @@ namespace {
 
 namespace nc = nigh::chare;
 using bench::now;
-using bench::kneighbor::Load;
-using bench::kneighbor::loads;
-using bench::kneighbor::Options;
-using bench::kneighbor::Series;
+
+constexpr int elements = 8, neighbours = 3;
+
+struct Load {
+  const char* name = "";
+  std::size_t bytes = 0;
+  bool touched = false;
+};
+const std::vector<Load> loads = {{"64 B bounced", 64, false},      {"1 KiB bounced", 1024, false},
+                                 {"16 KiB bounced", 16384, false}, {"64 B touched", 64, true},
+                                 {"1 KiB touched", 1024, true},    {"16 KiB touched", 16384, true}};
+
+struct Options {
+  int pes = 2;
+  bool quick = false;
+  std::string subject = "nigh-threads";
+};
+
+// Times of batches, near and far apart, until there are enough.
+class Series {
+ public:
+  explicit Series(bool quick) : wanted_(quick ? 7 : 21), patience_(quick ? 0.4 : 1.5), begun_(bench::now()) {}
+  // `line`: seconds that a line took before and after.
+  void add(double before, double after, double seconds) {
+    ++tried_;
+    if ((before < bench::near_below) == (after < bench::near_below))
+      times_[before < bench::near_below ? 1 : 0].push_back(seconds);
+  }
+  [[nodiscard]] bool done() const {
+    return times_[0].size() >= wanted_ || times_[1].size() >= wanted_ ||
+           (tried_ > 0 && bench::now() - begun_ > patience_);
+  }
+  [[nodiscard]] bench::Measured result(const std::string& name) const {
+    const bool near = times_[1].size() >= times_[0].size();
+    std::vector<double> most = times_[near ? 1 : 0];
+    if (most.empty()) return {name, 0, false};
+    const auto middle = most.begin() + static_cast<std::ptrdiff_t>(most.size() / 2);
+    std::nth_element(most.begin(), middle, most.end());
+    return {name, 1e9 * *middle, near};
+  }
+
+ private:
+  std::size_t wanted_;
+  double patience_, begun_;
+  int tried_ = 0;
+  std::vector<double> times_[2];  // far, near
+};
 
 struct Batch {
   std::size_t bytes = 64;
@@ -35,21 +89,20 @@ struct Block : nc::Element<Block> {
   void begin(Batch what) {
     if (what.bytes != batch.bytes || buffers.empty()) {
       buffers.clear();
-      for (int i = 0; i < 2 * bench::kneighbor::neighbours; ++i) buffers.emplace_back(what.bytes);
+      for (int i = 0; i < 2 * neighbours; ++i) buffers.emplace_back(what.bytes);
     }
     batch = what;
     done = wrong = 0;
     iterate();
   }
   void iterate() {
-    for (int i = 1; i <= bench::kneighbor::neighbours; ++i)
+    for (int i = 1; i <= neighbours; ++i)
       for (const int by : {i, -i}) {
         nc::Buffer<unsigned char> data = std::move(buffers.back());
         buffers.pop_back();
         write(data, static_cast<unsigned char>(done));
-        const int to = static_cast<int>(index().x) + by + bench::kneighbor::elements;
-        array()[to % bench::kneighbor::elements].send<&Block::take>(static_cast<int>(index().x), done,
-                                                                    std::move(data));
+        const int to = static_cast<int>(index().x) + by + elements;
+        array()[to % elements].send<&Block::take>(static_cast<int>(index().x), done, std::move(data));
       }
   }
   void take(int from, int round, nc::Buffer<unsigned char>&& data) {
@@ -61,7 +114,7 @@ struct Block : nc::Element<Block> {
   void answered(nc::Buffer<unsigned char>&& data) {
     read(data, static_cast<unsigned char>(done + 1));
     buffers.push_back(std::move(data));
-    if (buffers.size() < 2 * bench::kneighbor::neighbours) return;
+    if (buffers.size() < 2 * neighbours) return;
     if (++done < batch.iterations)
       iterate();
     else
@@ -188,8 +241,8 @@ int run_others(const Options& options, const std::string& folder) {
     Series series(options.quick);
     while (!series.done()) {
       std::vector<std::string> words = command;
-      for (const std::string& word : {std::to_string(bench::kneighbor::elements),
-                                      std::string(options.quick ? "20" : "60"), std::to_string(load.bytes)})
+      for (const std::string& word :
+           {std::to_string(elements), std::string(options.quick ? "20" : "60"), std::to_string(load.bytes)})
         words.push_back(word);
       if (load.touched) words.emplace_back("touched");
       if (!is_mpi) words.push_back("+p" + std::to_string(options.pes));
@@ -244,7 +297,7 @@ int main(int argc, char** argv) {
   return nc::run(nc::Options{.pes = options.pes, .mode = threads ? nc::Mode::threads : nc::Mode::processes},
                  [&] {
                    auto drivers = nc::Array<Driver>::create({nc::pes()}, options.quick);
-                   auto blocks = nc::Array<Block>::create({bench::kneighbor::elements}, drivers[0], spoils);
+                   auto blocks = nc::Array<Block>::create({elements}, drivers[0], spoils);
                    drivers[0].send<&Driver::begin>(blocks);
                  });
 }

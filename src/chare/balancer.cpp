@@ -116,11 +116,8 @@ core::ElementBase* Balancer::unpack(Header* message) {
   const auto moved = Pe::payload_of<Moved>(message);
   if (moved.element) return moved.element;
   Elements& elements = *pe_.elements(message->array);
-  const core::BeingMade outer =
-      std::exchange(pe_.being_made_, {elements.index_of(moved.number), message->array});
-  core::ElementBase* const element =
-      elements.type.read(reinterpret_cast<char*>(message + 1) + sizeof moved, moved.bytes, false);
-  pe_.being_made_ = outer;
+  core::ElementBase* const element = pe_.read_element(
+      elements, moved.number, reinterpret_cast<char*>(message + 1) + sizeof moved, moved.bytes, false);
   if (element) element->reductions = moved.reductions;
   return element;
 }
@@ -130,11 +127,9 @@ void Balancer::on_element(Header* message) {
   Elements& elements = *pe_.elements(array);
   core::ElementBase* const element = unpack(message);
   if (!element) return;
-  const std::uint64_t number = *elements.number_of(element->index());
-  elements.settle(number, element);
   pe_.reductions_.pass(array, element->reductions);
   --arrivals_[array].awaited;
-  for (Header* waited : elements.take_waiting(number)) pe_.deliver(waited);
+  pe_.settle(elements, *elements.number_of(element->index()), element);
   look(array);
 }
 

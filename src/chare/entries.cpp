@@ -36,20 +36,6 @@ std::string_view behind(std::string_view text, std::string_view sign) {
   return text.substr(0, text.find_last_of(']'));
 }
 
-}  // namespace
-
-const Entries& Entries::all() {
-  static const Entries entries = [] {
-    Entries out;
-    out.digest = 0xcbf29ce484222325;
-    out.entries = numbered(first_entry, out.digest);
-    out.folds = numbered(first_fold, out.digest);
-    out.types = numbered(first_type, out.digest);
-    return out;
-  }();
-  return entries;
-}
-
 // gcc: "constexpr std::string_view ...name_of_value() [with auto M = &Cell::receive; std::string_view = ...]"
 // and
 // "... [with T = {Cell, int}; ...]"; clang: "... [M = &Cell::receive, Shared = false]" and "... [T = <Cell,
@@ -66,6 +52,20 @@ std::string_view without_brackets(std::string_view text) {
   if (!text.empty() && (text.front() == '{' || text.front() == '<')) text.remove_prefix(1);
   if (!text.empty() && (text.back() == '}' || text.back() == '>')) text.remove_suffix(1);
   return text;
+}
+
+}  // namespace
+
+const Entries& Entries::all() {
+  static const Entries entries = [] {
+    Entries out;
+    out.digest = 0xcbf29ce484222325;
+    out.entries = numbered(first_entry, out.digest);
+    out.folds = numbered(first_fold, out.digest);
+    out.types = numbered(first_type, out.digest);
+    return out;
+  }();
+  return entries;
 }
 
 std::string name_of(const core::Type& type) {

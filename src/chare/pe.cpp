@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <new>
 #include <utility>
 
@@ -19,24 +18,10 @@ namespace {
 
 constexpr std::uint32_t first_lines = 16;  // of each producer's ring: 112 messages before it grows
 constexpr std::size_t most_taken = 128, most_own = 64;  // messages in a round
-constexpr std::int64_t long_ns = 1000;                  // several times what it takes to publish a message
-constexpr unsigned until_short = 32, sampled = 127;     // runs in a row; one of so many
 
 static_assert(offsetof(Header, next) == offsetof(message::Link, next));
 static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
 Header* header_of(message::Link* link) { return reinterpret_cast<Header*>(link); }
-
-struct alignas(16) Original {  // in front of the arguments of a message that was written out
-  std::uint64_t bytes = 0;
-};
-
-// All but what is the new one's own.
-void take_header(Header& to, const Header& from, unsigned flags) {
-  to.array = from.array;
-  to.element = from.element;
-  to.priority = from.priority;
-  to.flags = flags & 0x1f;
-}
 
 // Where this thread may run.
 plan::Seat seat_here() {
@@ -248,49 +233,6 @@ void Pe::arrive(Header* message) {
     deliver(message);
 }
 
-inline void Pe::deliver(Header* message) {
-  if (message->flags == 0) [[likely]]
-    if (Elements* const elements = this->elements(message->array)) [[likely]]
-      if (core::ElementBase* const element = elements->place(message->element).element) [[likely]]
-        return run_one(element, message);
-  deliver_slowly(message);
-}
-
-template <class Run>
-inline void Pe::run_paced(Paced& entry, core::ElementBase& element, Run run) {
-  if (!entry.is_long && --unsampled_ != 0) [[likely]]
-    return run();
-  run_timed(entry, element, run);
-}
-
-template <class Run>
-__attribute__((noinline)) void Pe::run_timed(Paced& entry, core::ElementBase& element, Run run) {
-  unsampled_ = sampled;
-  const bool outer = std::exchange(is_prompt_, entry.is_long);
-  if (is_prompt_) publish();
-  const std::int64_t begun = message::now_ns();
-  const bool stands_for_others = !entry.is_long;
-  run();
-  const std::int64_t took = message::now_ns() - begun;
-  // One that was short so far and is long now is no sample of the others; or the system had it stopped.
-  element.load_ns += static_cast<std::uint64_t>(took) * (stands_for_others && took < long_ns ? sampled : 1);
-  if (took >= long_ns)
-    entry.short_ones = 0, entry.is_long = true;
-  else if (entry.is_long && ++entry.short_ones >= until_short)
-    entry.is_long = false;
-  is_prompt_ = outer;
-}
-
-inline void Pe::run_one(core::ElementBase* element, Header* message) {
-  Paced& paced = paced_[message->entry];
-  running_ = paced.entry;
-  runs_on_ = element;
-  run_paced(paced, *element, [&] { paced.entry->run(element, message); });
-  running_ = nullptr;
-  ++done_;
-  pool_->give(message);
-}
-
 // For one of several.
 void Pe::run_shared(core::ElementBase* element, const Header* message) {
   Paced& paced = paced_[message->entry];
@@ -351,224 +293,7 @@ void Pe::drop_messages() {
   for (Header* message : balancer_.take_kept()) drop(message);
 }
 
-// --- messages ---
-
-inline void Pe::post(Header* message, std::uint16_t array, const Index& index) {
-  message->array = array;
-  if (stop_) [[unlikely]]
-    return drop(message);
-  ++sent_;
-  Elements* const elements = this->elements(array);
-  if (!elements) [[unlikely]]
-    return early_[array].push_back({message, index, false});
-  route(message, *elements, index);
-}
-
-inline void Pe::route(Header* message, Elements& elements, const Index& index) {
-  const auto number = elements.number_of(index);
-  if (!number) [[unlikely]] {
-    fail("there is no element " + text_of(index) + " in an array of " + text_of(elements.shape));
-    return drop(message);
-  }
-  message->element = *number;
-  const std::uint32_t pe = elements.place(*number).pe;
-  if (pe == number_)
-    enqueue(message);
-  else
-    forward(pe, message);
-}
-
-inline void Pe::enqueue(Header* message) {
-  if (message->priority != 0) return ranked_.push({message, ranked_ever_++});
-  message->next = nullptr;
-  if (own_last_)
-    own_last_->next = message;
-  else
-    own_first_ = message;
-  own_last_ = message;
-}
-
-void Pe::send(std::uint32_t pe, Header* message) {
-  ++sent_;
-  forward(pe, message);
-}
-
-void Pe::tell(std::uint32_t pe, Header* message) {
-  ++sent_;
-  pe == number_ ? enqueue(message) : forward(pe, message);
-}
-
-Header* Pe::copy(const Header* message) {
-  Header* const out = get(message->bytes(), message->entry);
-  if (!out) return nullptr;
-  out->array = message->array;
-  out->element = message->element;
-  out->flags = message->flags;
-  const core::Entry* entry = !(message->flags & of_the_system) ? entries_.entries[message->entry] : nullptr;
-  if (entry && entry->copy)
-    entry->copy(message, out);
-  else
-    std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes() - sizeof(Header));
-  return out;
-}
-
-// As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
-// among them that are more than bytes say of themselves.
-Header* Pe::write_out(Header* message) {
-  const core::Entry& entry = *entries_.entries[message->entry];
-  const std::size_t behind = message->bytes() - sizeof(Header);
-  Header* out = nullptr;
-  if (entry.travel == core::Entry::Travel::never) {
-    fail("an argument of " + name_of(entry) +
-         " can't leave its process: give its type a serialize(), or run with --mode threads");
-  } else {
-    const std::size_t bytes = sizeof(Header) + sizeof(Original) + behind + entry.write(message, nullptr);
-    out = get(bytes, message->entry);
-  }
-  if (out) {
-    const Original original{message->bytes()};
-    char* at = reinterpret_cast<char*>(out + 1);
-    std::memcpy(at, &original, sizeof original);
-    std::memcpy(at + sizeof original, message + 1, behind);
-    entry.write(message, at + sizeof original + behind);
-    take_header(*out, *message, message->flags | written_out);
-  }
-  drop(message);
-  return out;
-}
-
-Header* Pe::read_in(Header* message) {
-  const auto original = payload_of<Original>(message);
-  Header* const out = get(original.bytes, message->entry);
-  if (out) {
-    const std::size_t behind = original.bytes - sizeof(Header);
-    char* const at = reinterpret_cast<char*>(message + 1) + sizeof original;
-    std::memcpy(static_cast<void*>(out + 1), at, behind);
-    entries_.entries[message->entry]->read(at + behind, out);
-    take_header(*out, *message, message->flags & ~written_out);
-  }
-  pool_->give(message);
-  return out;
-}
-
-void Pe::spread(const Header* message) {
-  const auto root = static_cast<std::uint32_t>(message->element);
-  const std::uint32_t mine = (number_ + count_ - root) % count_;
-  for (std::uint32_t i = 1; i <= tree_arity; ++i) {
-    const std::uint32_t child = tree_arity * mine + i;
-    if (child >= count_) break;
-    if (Header* const next = copy(message)) send((child + root) % count_, next);
-  }
-}
-
-void Pe::post_to_all(Header* message, std::uint16_t array) {
-  message->array = array;
-  message->element = number_;
-  message->flags |= to_all;
-  if (stop_) return drop(message);
-  ++sent_;
-  enqueue(message);
-}
-
-// --- to some elements: one message for each PE that has any of them ---
-
-namespace {
-
-std::size_t bytes_of_numbers(std::size_t count) {
-  return (count * sizeof(std::uint64_t) + 15) & ~std::size_t{15};
-}
-
-}  // namespace
-
-// A copy of its first `arguments` bytes, and so many behind.
-Header* Pe::copy_arguments(const Header* message, std::size_t arguments, std::size_t behind) {
-  Header* const out = get(arguments + behind, message->entry);
-  if (!out) return nullptr;
-  take_header(*out, *message, 0);
-  if (const auto copy = entries_.entries[message->entry]->copy)
-    copy(message, out);
-  else
-    std::memcpy(static_cast<void*>(out + 1), message + 1, arguments - sizeof(Header));
-  return out;
-}
-
-void Pe::post_to_some(Header* message, std::uint16_t array, const Index* some, std::size_t count) {
-  message->array = array;
-  Elements* const elements = this->elements(array);
-  std::map<std::uint32_t, std::vector<std::uint64_t>> of;  // each PE
-  for (std::size_t i = 0; i < count && !stop_; ++i) {
-    if (!elements) {  // one by one, when it is known where they are
-      if (Header* const one = copy_arguments(message, message->bytes(), 0)) post(one, array, some[i]);
-    } else if (const auto number = elements->number_of(some[i])) {
-      of[elements->place(*number).pe].push_back(*number);
-    } else {
-      fail("there is no element " + text_of(some[i]) + " in an array of " + text_of(elements->shape));
-    }
-  }
-  for (const auto& [pe, numbers] : of) {
-    if (stop_) break;
-    Header* const part = copy_arguments(message, message->bytes(), bytes_of_numbers(numbers.size()));
-    if (!part) break;
-    part->flags = to_some;
-    part->element = numbers.size();
-    std::memcpy(reinterpret_cast<char*>(part) + message->bytes(), numbers.data(),
-                numbers.size() * sizeof(numbers[0]));
-    tell(pe, part);
-  }
-  drop(message);
-}
-
-void Pe::on_some(Header* message) {
-  Elements* const elements = this->elements(message->array);
-  if (!elements || !elements->made) return early_[message->array].push_back({message, {}, true});
-  const std::size_t arguments = message->bytes() - bytes_of_numbers(message->element);
-  for (std::size_t i = 0; i < message->element && !stop_; ++i) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, reinterpret_cast<char*>(message) + arguments + i * sizeof number, sizeof number);
-    if (core::ElementBase* const element = elements->place(number).element) {
-      run_shared(element, message);
-    } else if (Header* const one = copy_arguments(message, arguments, 0)) {  // it isn't here, or not yet
-      one->element = number;
-      ++sent_;
-      deliver(one);
-    }
-  }
-  consume(message);
-}
-
-void Pe::no_memory(std::size_t bytes) {
-  if (bytes > Header::most_bytes)
-    return fail("PE " + std::to_string(number_) + ": a message of " + std::to_string(bytes) +
-                " bytes is too large: put what is in it in a Buffer");
-  fail("PE " + std::to_string(number_) + ": there is no memory for a message of " + std::to_string(bytes) +
-       " bytes");
-}
-
 // --- what the runtime itself says ---
-
-void Pe::on_all(Header* message) {
-  const std::uint16_t array = message->array;
-  if (message->flags & of_the_system) {
-    spread(message);
-    return on_system(message);
-  }
-  Elements* const elements = this->elements(array);
-  const bool makes = (message->flags & constructor) != 0;
-  if (!elements || (!elements->made && !makes)) return early_[array].push_back({message, {}, true});
-  if (!makes && elements->may_move() && message->element != 0) {  // all go by one tree: balancer.hpp
-    message->element = 0;
-    if (number_ != 0) return forward(0, message);
-  }
-  if (number_ == 0 && !makes && balancer_.keeps(message)) return;
-  spread(message);
-  if (makes) {
-    make_elements(array, message);
-  } else {
-    for (std::size_t i = 0; i < elements->local().size() && !stop_; ++i)
-      run_shared(elements->local()[i], message);
-  }
-  consume(message);
-}
 
 void Pe::on_system(Header* message) {
   switch (static_cast<System>(message->entry)) {
@@ -593,129 +318,6 @@ void Pe::on_system(Header* message) {
     case System::counted: waves_.on_counted(message); return pool_->give(message);
   }
   consume(message);
-}
-
-// --- arrays ---
-
-std::uint16_t Pe::create(const Shape& shape, const core::Type& type, Header* constructor) {
-  const std::uint64_t array = std::uint64_t{arrays_made_} * count_ + number_;
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  const bool fits =
-      shape.x >= 0 && shape.y >= 0 && shape.z >= 0 && shape.x <= most && shape.y <= most && shape.z <= most &&
-      static_cast<double>(shape.x) * static_cast<double>(shape.y) * static_cast<double>(shape.z) <=
-          static_cast<double>(most);
-  if (!fits)
-    fail("an array of " + text_of(shape) + " elements can't be: between 0 and " + std::to_string(most) +
-         " can");
-  else if (array > 0xffff)
-    fail("PE " + std::to_string(number_) + " has created too many arrays: " + std::to_string(arrays_made_));
-  const auto number = static_cast<std::uint16_t>(array);
-  Header* const declaration =
-      fits && array <= 0xffff ? system(System::declare, number, Declared{shape, type.number}) : nullptr;
-  if (!declaration || stop_) {
-    if (declaration) pool_->give(declaration);
-    if (constructor) drop(constructor);
-    return number;
-  }
-  ++arrays_made_;
-  for (Header* message : {declaration, constructor}) {  // here at once: what follows may need it
-    if (!message) continue;
-    message->array = number;
-    message->element = number_;
-    message->flags |= message == constructor ? to_all | Flags::constructor : to_all;
-    ++sent_;
-    on_all(message);
-  }
-  return number;
-}
-
-void Pe::declare(std::uint16_t array, const Declared& declared) {
-  if (array >= arrays_.size()) arrays_.resize(array + std::size_t{1});
-  arrays_[array] =
-      std::make_unique<Elements>(array, declared.shape, *entries_.types[declared.type], number_, count_);
-  if (!declared.shape.is_sparse) return;  // the others are made first
-  arrays_[array]->made = true;
-  take_early(array, *arrays_[array]);
-}
-
-void Pe::make_elements(std::uint16_t array, const Header* message) {
-  Elements& elements = *this->elements(array);
-  for (std::uint64_t number = elements.first_mine(); number < elements.end_mine() && !stop_; ++number)
-    make_element(elements, number, message);
-  elements.made = true;
-  take_early(array, elements);
-}
-
-void Pe::make_element(Elements& elements, std::uint64_t number, const Header* message) {
-  const core::BeingMade outer = std::exchange(being_made_, {elements.index_of(number), message->array});
-  const core::Entry* const outer_entry = std::exchange(running_, entries_.entries[message->entry]);
-  const core::ElementBase* const outer_element = std::exchange(runs_on_, nullptr);
-  bool made = false;
-  if (core::ElementBase* const element = running_->make(message)) {
-    elements.settle(number, element);
-    made = true;
-  }
-  being_made_ = outer;
-  running_ = outer_entry;
-  runs_on_ = outer_element;
-  if (!made) return;
-  for (Header* waited : elements.take_waiting(number)) deliver(waited);
-}
-
-// Now, before any that are still to come: they would overtake these.
-void Pe::take_early(std::uint16_t array, Elements& elements) {
-  const auto found = early_.find(array);
-  if (found == early_.end()) return;
-  const std::vector<Early> messages = std::move(found->second);
-  early_.erase(found);
-  for (const Early& early : messages) {
-    if (early.numbered)
-      deliver(early.message);
-    else
-      route(early.message, elements, early.index);
-  }
-}
-
-void Pe::insert(Header* message, std::uint16_t array, const Index& index) {
-  message->flags |= constructor;
-  post(message, array, index);
-}
-
-void Pe::done_inserting(std::uint16_t array, const Callback& then) {
-  if (number_ != 0) {
-    if (Header* message = system(System::done_inserting, array, then)) send(0, message);
-    return;
-  }
-  tallies_[array] = {then, 0, count_};
-  waves_.ask({tally_elements, array, 0, {}});
-}
-
-void Pe::on_tallied(std::uint16_t array, std::uint64_t elements) {
-  Tally& tally = tallies_[array];
-  tally.elements += elements;
-  if (--tally.missing > 0) return;
-  reductions_.set_total(array, tally.elements);
-  call(tally.then);
-  tallies_.erase(array);
-}
-
-void Pe::contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
-                    const Callback& then) {
-  if (!stop_) reductions_.contribute(from, data, bytes, fold, then);
-}
-
-void Pe::balance(core::ElementBase& from, const Callback& then) {
-  if (!stop_) balancer_.ask(from, then);
-}
-
-void Pe::checkpoint(core::ElementBase& from, const char* path, const Callback& then) {
-  if (!stop_) saver_.ask(from, path, then);
-}
-
-plan::Levels Pe::levels() const {
-  std::vector<plan::Seat> seats;
-  for (const Mailbox* box : mailboxes_) seats.push_back(box->seat);
-  return plan::levels_of(seats);
 }
 
 // --- callbacks, and the end ---
@@ -755,16 +357,17 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
 void Pe::in_turn(std::uint16_t array, std::function<void()> begin) {
   auto& turns = turns_[array];
   turns.push_back(std::move(begin));
-  if (turns.size() == 1) turns.front()();
+  if (turns.size() > 1) return;
+  const std::function<void()> now = turns.front();  // it may be over at once
+  now();
 }
 
 void Pe::turn_is_over(std::uint16_t array) {
   auto& turns = turns_[array];
   turns.pop_front();
-  if (turns.empty())
-    turns_.erase(array);
-  else
-    turns.front()();
+  if (turns.empty()) return void(turns_.erase(array));
+  const std::function<void()> now = turns.front();
+  now();
 }
 
 void Pe::on_quiescence(const Callback& then) {

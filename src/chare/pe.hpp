@@ -85,7 +85,9 @@ struct Kind {
   bool debug = false;
 };
 
-inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
+inline constexpr std::int64_t long_ns = 1000;  // several times what it takes to publish a message
+inline constexpr unsigned until_short = 32, sampled = 127;  // runs in a row; one of so many
+inline constexpr std::uint32_t tree_arity = 4;              // of the tree of PEs
 inline constexpr std::uint32_t buffer_tag =
     0x10000;  // of the debug mode; others are numbers of entry methods
 // A callback of the runtime's own: PE 0 asks how many elements that array has.
@@ -214,7 +216,8 @@ class Pe {
   void send(std::uint32_t pe, Header* message);     // for another, counted
   void tell(std::uint32_t pe, Header* message);     // of the system, counted; it may be this PE
   void forward(std::uint32_t pe, Header* message);  // not counted again
-  Header* copy(const Header* message);
+  // Of its first `arguments` bytes, all of a message to one; with so many bytes behind them.
+  Header* copy(const Header* message, std::size_t arguments, std::size_t behind = 0);
   Header* write_out(Header* message);  // null, and told: it can't leave the process
   Header* read_in(Header* message);
   void spread(const Header* message);  // to this PE's children in the tree of PEs
@@ -233,7 +236,6 @@ class Pe {
   // The runtime's own
   void on_all(Header* message);
   void on_some(Header* message);
-  Header* copy_arguments(const Header* message, std::size_t arguments, std::size_t behind);
   void on_system(Header* message);
   struct Declared {
     Shape shape;
@@ -242,6 +244,11 @@ class Pe {
   void declare(std::uint16_t array, const Declared& declared);
   [[nodiscard]] plan::Levels levels() const;  // of all PEs
   void make_elements(std::uint16_t array, const Header* message);
+  // It is here now; what has waited for it runs.
+  void settle(Elements& elements, std::uint64_t number, core::ElementBase* element);
+  // Of what serialize() has written; null, and told: it can't be.
+  core::ElementBase* read_element(Elements& elements, std::uint64_t number, const char* from,
+                                  std::size_t bytes, bool deep);
   void make_element(Elements& elements, std::uint64_t number, const Header* message);
   void take_early(std::uint16_t array, Elements& elements);
   void on_tallied(std::uint16_t array, std::uint64_t elements);
@@ -335,6 +342,84 @@ inline void Pe::forward(std::uint32_t pe, Header* message) {
     staged_.push_back(pe);
   }
   if (is_prompt_) publish();
+}
+
+inline void Pe::deliver(Header* message) {
+  if (message->flags == 0) [[likely]]
+    if (Elements* const elements = this->elements(message->array)) [[likely]]
+      if (core::ElementBase* const element = elements->place(message->element).element) [[likely]]
+        return run_one(element, message);
+  deliver_slowly(message);
+}
+
+template <class Run>
+inline void Pe::run_paced(Paced& entry, core::ElementBase& element, Run run) {
+  if (!entry.is_long && --unsampled_ != 0) [[likely]]
+    return run();
+  run_timed(entry, element, run);
+}
+
+template <class Run>
+__attribute__((noinline)) void Pe::run_timed(Paced& entry, core::ElementBase& element, Run run) {
+  unsampled_ = sampled;
+  const bool outer = std::exchange(is_prompt_, entry.is_long);
+  if (is_prompt_) publish();
+  const std::int64_t begun = message::now_ns();
+  const bool stands_for_others = !entry.is_long;
+  run();
+  const std::int64_t took = message::now_ns() - begun;
+  // One that was short so far and is long now is no sample of the others; or the system had it stopped.
+  element.load_ns += static_cast<std::uint64_t>(took) * (stands_for_others && took < long_ns ? sampled : 1);
+  if (took >= long_ns)
+    entry.short_ones = 0, entry.is_long = true;
+  else if (entry.is_long && ++entry.short_ones >= until_short)
+    entry.is_long = false;
+  is_prompt_ = outer;
+}
+
+inline void Pe::run_one(core::ElementBase* element, Header* message) {
+  Paced& paced = paced_[message->entry];
+  running_ = paced.entry;
+  runs_on_ = element;
+  run_paced(paced, *element, [&] { paced.entry->run(element, message); });
+  running_ = nullptr;
+  ++done_;
+  pool_->give(message);
+}
+
+inline void Pe::post(Header* message, std::uint16_t array, const Index& index) {
+  message->array = array;
+  if (stop_) [[unlikely]]
+    return drop(message);
+  ++sent_;
+  Elements* const elements = this->elements(array);
+  if (!elements) [[unlikely]]
+    return early_[array].push_back({message, index, false});
+  route(message, *elements, index);
+}
+
+inline void Pe::route(Header* message, Elements& elements, const Index& index) {
+  const auto number = elements.number_of(index);
+  if (!number) [[unlikely]] {
+    fail("there is no element " + text_of(index) + " in an array of " + text_of(elements.shape));
+    return drop(message);
+  }
+  message->element = *number;
+  const std::uint32_t pe = elements.place(*number).pe;
+  if (pe == number_)
+    enqueue(message);
+  else
+    forward(pe, message);
+}
+
+inline void Pe::enqueue(Header* message) {
+  if (message->priority != 0) return ranked_.push({message, ranked_ever_++});
+  message->next = nullptr;
+  if (own_last_)
+    own_last_->next = message;
+  else
+    own_first_ = message;
+  own_last_ = message;
 }
 
 }  // namespace nigh::chare

@@ -3,6 +3,7 @@
 #include "chare/saver.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -53,6 +54,10 @@ bool is_number(std::string_view text) {
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+std::string name_of_part(const std::string& path, std::uint64_t generation, std::uint32_t pe) {
+  return path.substr(folder_of(path).size()) + "." + std::to_string(generation) + "." + std::to_string(pe);
 }
 
 // Parts of other generations than that, which nobody names: of the time before, or left when a job was
@@ -137,10 +142,16 @@ void Saver::begin(std::uint16_t array, const void* asked, std::size_t bytes) {
   step.then = what.then;
   step.path = static_cast<const char*>(asked) + sizeof what;
   step.missing = pe_.count();
-  if (const auto text = sys::read_file(step.path))
-    if (auto before = read_checkpoint(*text, step.path)) step.before = *before;
+  std::uint64_t generation = 0;
+  if (const auto text = sys::read_file(step.path)) {
+    const auto before = read_checkpoint(*text, step.path);
+    if (!before) return refuse(array, before.error().message + ", so it is not replaced");
+    generation = before->generation;
+  } else if (text.error().sys_errno != ENOENT) {
+    return refuse(array, text.error().message);
+  }
   const Elements& elements = *pe_.elements(array);
-  step.now = {name_of(elements.type), elements.shape, step.before.generation + 1, {}};
+  step.now = {name_of(elements.type), elements.shape, generation + 1, {}};
   const std::size_t path_bytes = bytes - sizeof what;
   Header* const message = pe_.system(System::save, array, Wanted{step.now.generation}, path_bytes);
   if (!message) return;
@@ -148,11 +159,23 @@ void Saver::begin(std::uint16_t array, const void* asked, std::size_t bytes) {
   pe_.post_to_all(message, array);
 }
 
+void Saver::refuse(std::uint16_t array, const std::string& why) {
+  std::fprintf(stderr, "nigh chare: checkpoint: %s\n", why.c_str());
+  const Step step = std::move(steps_[array]);
+  steps_.erase(array);
+  answer(array, step, true);
+}
+
+void Saver::answer(std::uint16_t array, const Step& step, bool failed) {
+  const int status = failed ? 1 : 0;
+  pe_.call(step.then, &status, sizeof status);
+  pe_.turn_is_over(array);
+}
+
 Result<Part> Saver::write(Elements& elements, const std::string& path, std::uint64_t generation) {
   Part part;
   std::string data;
-  part.name = path.substr(folder_of(path).size()) + "." + std::to_string(generation) + "." +
-              std::to_string(pe_.number());
+  part.name = name_of_part(path, generation, pe_.number());
   part.first = std::numeric_limits<std::uint64_t>::max();
   for (core::ElementBase* element : elements.local()) {
     const Record record{*elements.number_of(element->index()), elements.type.write(element, nullptr, true)};
@@ -176,9 +199,9 @@ void Saver::on_save(const Header* message) {
   const std::string path = behind<Wanted>(message);
   Elements& elements = *pe_.elements(message->array);
   Written told{0, 0, 0, 0, 0, pe_.number(), true};
-  if (const auto part = write(elements, path, wanted.generation))
+  if (const auto part = write(elements, path, wanted.generation); part && !pe_.stop_)  // no serialize() threw
     told = {part->bytes, part->sum, part->elements, part->first, part->last, pe_.number(), false};
-  else
+  else if (!part)
     std::fprintf(stderr, "nigh chare: PE %u: checkpoint: %s\n", pe_.number(), part.error().message.c_str());
   if (Header* const answer = pe_.system(System::saved, message->array, told)) pe_.tell(0, answer);
 }
@@ -186,15 +209,14 @@ void Saver::on_save(const Header* message) {
 void Saver::on_saved(const Header* message) {
   const auto told = Pe::payload_of<Written>(message);
   Step& step = steps_[message->array];
-  const std::string name = step.path.substr(folder_of(step.path).size()) + "." +
-                           std::to_string(step.now.generation) + "." + std::to_string(told.pe);
-  step.now.parts.push_back({name, told.bytes, told.sum, told.elements, told.first, told.last});
+  step.now.parts.push_back({name_of_part(step.path, step.now.generation, told.pe), told.bytes, told.sum,
+                            told.elements, told.first, told.last});
   step.failed = step.failed || told.failed;
   if (--step.missing > 0) return;
   Step done = std::move(step);
   steps_.erase(message->array);
   end(done);
-  pe_.turn_is_over(message->array);
+  answer(message->array, done, done.failed);
 }
 
 void Saver::end(Step& step) {
@@ -204,9 +226,8 @@ void Saver::end(Step& step) {
       step.failed = true;
     }
   }
-  remove_others(step.path, step.failed ? step.before.generation : step.now.generation);
-  const int failed = step.failed ? 1 : 0;
-  pe_.call(step.then, &failed, sizeof failed);
+  if (!step.failed) return remove_others(step.path, step.now.generation);
+  for (const Part& part : step.now.parts) std::remove((folder_of(step.path) + part.name).c_str());
 }
 
 // --- and back ---
@@ -278,15 +299,12 @@ Result<void> Saver::read_part(Elements& elements, const std::string& data, const
       return fail(Errc::invalid,
                   path + " has element " + text_of(elements.index_of(record.number)) + " again");
     if (place.pe == pe_.number()) {
-      const core::BeingMade outer =
-          std::exchange(pe_.being_made_, {elements.index_of(record.number), elements.array});
-      core::ElementBase* const element = elements.type.read(data.data() + at, record.bytes, true);
-      pe_.being_made_ = outer;
+      core::ElementBase* const element =
+          pe_.read_element(elements, record.number, data.data() + at, record.bytes, true);
       if (!element)
         return fail(Errc::invalid, path + ": element " + text_of(elements.index_of(record.number)) +
                                        " can't be made of what was written");
-      elements.settle(record.number, element);
-      for (Header* waited : elements.take_waiting(record.number)) pe_.deliver(waited);
+      pe_.settle(elements, record.number, element);
     }
     at += record.bytes;
   }

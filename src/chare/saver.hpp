@@ -53,7 +53,7 @@ class Saver {
   struct Step {  // at PE 0
     std::string path;
     Callback then;
-    Checkpoint before, now;
+    Checkpoint now;
     std::uint32_t missing = 0;
     bool failed = false;
   };
@@ -61,6 +61,8 @@ class Saver {
   Result<void> read(Elements& elements, const std::string& path);
   Result<void> read_part(Elements& elements, const std::string& data, const std::string& path);
   void end(Step& step);
+  void refuse(std::uint16_t array, const std::string& why);
+  void answer(std::uint16_t array, const Step& step, bool failed);
 
   Pe& pe_;
   std::unordered_map<std::uint16_t, Step> steps_;

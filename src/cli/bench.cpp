@@ -217,8 +217,7 @@ void add_bench(CLI::App& app, int& status) {
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
       "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, stencil, slide5, "
-      "placement; "
-      "none: list them");
+      "placement; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(

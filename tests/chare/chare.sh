@@ -71,6 +71,11 @@ case $case in
     # Nowhere to write: told, and the program goes on.
     threads 2 save-nowhere "$tmp/none/cells" || fail "nowhere: status $?"
     told "checkpoint: can't write $tmp/none/cells"
+    # A file that is something else is not replaced.
+    echo hello >"$tmp/of/mine"
+    ranks 2 save-nowhere "$tmp/of/mine" || fail "another file: status $?"
+    told "checkpoint: $tmp/of/mine is no checkpoint of an array, so it is not replaced"
+    [ "$(cat "$tmp"/of/mine*)" = hello ] || fail "another file was replaced"
     # Killed while it writes: the one before is whole.
     threads 2 save "$at" || fail "again"
     for i in 1 2 3 4 5 6 7 8; do

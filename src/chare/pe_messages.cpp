@@ -1,0 +1,190 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A PE's messages: to one element, to all and to some of an array, and how they go between processes.
+#include <cstring>
+#include <map>
+
+#include "chare/pe.hpp"
+
+namespace nigh::chare {
+
+namespace {
+
+struct alignas(16) Original {  // in front of the arguments of a message that was written out
+  std::uint64_t bytes = 0;
+};
+
+// All but what is the new one's own.
+void take_header(Header& to, const Header& from, unsigned flags) {
+  to.array = from.array;
+  to.element = from.element;
+  to.priority = from.priority;
+  to.flags = flags & 0x1f;
+}
+
+std::size_t bytes_of_numbers(std::size_t count) {
+  return (count * sizeof(std::uint64_t) + 15) & ~std::size_t{15};
+}
+
+}  // namespace
+
+void Pe::send(std::uint32_t pe, Header* message) {
+  ++sent_;
+  forward(pe, message);
+}
+
+void Pe::tell(std::uint32_t pe, Header* message) {
+  ++sent_;
+  pe == number_ ? enqueue(message) : forward(pe, message);
+}
+
+Header* Pe::copy(const Header* message, std::size_t arguments, std::size_t behind) {
+  Header* const out = get(arguments + behind, message->entry);
+  if (!out) return nullptr;
+  take_header(*out, *message, message->flags & ~unsigned{to_some});
+  const core::Entry* entry = !(message->flags & of_the_system) ? entries_.entries[message->entry] : nullptr;
+  if (entry && entry->copy)
+    entry->copy(message, out);
+  else
+    std::memcpy(static_cast<void*>(out + 1), message + 1, arguments - sizeof(Header));
+  return out;
+}
+
+// As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
+// among them that are more than bytes say of themselves.
+Header* Pe::write_out(Header* message) {
+  const core::Entry& entry = *entries_.entries[message->entry];
+  const std::size_t behind = message->bytes() - sizeof(Header);
+  Header* out = nullptr;
+  if (entry.travel == core::Entry::Travel::never) {
+    fail("an argument of " + name_of(entry) +
+         " can't leave its process: give its type a serialize(), or run with --mode threads");
+  } else {
+    const std::size_t bytes = sizeof(Header) + sizeof(Original) + behind + entry.write(message, nullptr);
+    out = get(bytes, message->entry);
+  }
+  if (out) {
+    const Original original{message->bytes()};
+    char* at = reinterpret_cast<char*>(out + 1);
+    std::memcpy(at, &original, sizeof original);
+    std::memcpy(at + sizeof original, message + 1, behind);
+    entry.write(message, at + sizeof original + behind);
+    take_header(*out, *message, message->flags | written_out);
+  }
+  drop(message);
+  return out;
+}
+
+Header* Pe::read_in(Header* message) {
+  const auto original = payload_of<Original>(message);
+  Header* const out = get(original.bytes, message->entry);
+  if (out) {
+    const std::size_t behind = original.bytes - sizeof(Header);
+    char* const at = reinterpret_cast<char*>(message + 1) + sizeof original;
+    std::memcpy(static_cast<void*>(out + 1), at, behind);
+    entries_.entries[message->entry]->read(at + behind, out);
+    take_header(*out, *message, message->flags & ~written_out);
+  }
+  pool_->give(message);
+  return out;
+}
+
+void Pe::spread(const Header* message) {
+  const auto root = static_cast<std::uint32_t>(message->element);
+  const std::uint32_t mine = (number_ + count_ - root) % count_;
+  for (std::uint32_t i = 1; i <= tree_arity; ++i) {
+    const std::uint32_t child = tree_arity * mine + i;
+    if (child >= count_) break;
+    if (Header* const next = copy(message, message->bytes())) send((child + root) % count_, next);
+  }
+}
+
+void Pe::post_to_all(Header* message, std::uint16_t array) {
+  message->array = array;
+  message->element = number_;
+  message->flags |= to_all;
+  if (stop_) return drop(message);
+  ++sent_;
+  enqueue(message);
+}
+
+// --- to some elements: one message for each PE that has any of them ---
+
+void Pe::post_to_some(Header* message, std::uint16_t array, const Index* some, std::size_t count) {
+  message->array = array;
+  Elements* const elements = this->elements(array);
+  std::map<std::uint32_t, std::vector<std::uint64_t>> of;  // each PE
+  for (std::size_t i = 0; i < count && !stop_; ++i) {
+    if (!elements) {  // one by one, when it is known where they are
+      if (Header* const one = copy(message, message->bytes())) post(one, array, some[i]);
+    } else if (const auto number = elements->number_of(some[i])) {
+      of[elements->place(*number).pe].push_back(*number);
+    } else {
+      fail("there is no element " + text_of(some[i]) + " in an array of " + text_of(elements->shape));
+    }
+  }
+  for (const auto& [pe, numbers] : of) {
+    if (stop_) break;
+    Header* const part = copy(message, message->bytes(), bytes_of_numbers(numbers.size()));
+    if (!part) break;
+    part->flags = to_some;
+    part->element = numbers.size();
+    std::memcpy(reinterpret_cast<char*>(part) + message->bytes(), numbers.data(),
+                numbers.size() * sizeof(numbers[0]));
+    tell(pe, part);
+  }
+  drop(message);
+}
+
+void Pe::on_some(Header* message) {
+  Elements* const elements = this->elements(message->array);
+  if (!elements || !elements->made) return early_[message->array].push_back({message, {}, true});
+  const std::size_t arguments = message->bytes() - bytes_of_numbers(message->element);
+  for (std::size_t i = 0; i < message->element && !stop_; ++i) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, reinterpret_cast<char*>(message) + arguments + i * sizeof number, sizeof number);
+    if (core::ElementBase* const element = elements->place(number).element) {
+      run_shared(element, message);
+    } else if (Header* const one = copy(message, arguments)) {  // it isn't here, or not yet
+      one->element = number;
+      ++sent_;
+      deliver(one);
+    }
+  }
+  consume(message);
+}
+
+void Pe::no_memory(std::size_t bytes) {
+  if (bytes > Header::most_bytes)
+    return fail("PE " + std::to_string(number_) + ": a message of " + std::to_string(bytes) +
+                " bytes is too large: put what is in it in a Buffer");
+  fail("PE " + std::to_string(number_) + ": there is no memory for a message of " + std::to_string(bytes) +
+       " bytes");
+}
+
+void Pe::on_all(Header* message) {
+  const std::uint16_t array = message->array;
+  if (message->flags & of_the_system) {
+    spread(message);
+    return on_system(message);
+  }
+  Elements* const elements = this->elements(array);
+  const bool makes = (message->flags & constructor) != 0;
+  if (!elements || (!elements->made && !makes)) return early_[array].push_back({message, {}, true});
+  if (!makes && elements->may_move() && message->element != 0) {  // all go by one tree: balancer.hpp
+    message->element = 0;
+    if (number_ != 0) return forward(0, message);
+  }
+  if (number_ == 0 && !makes && balancer_.keeps(message)) return;
+  spread(message);
+  if (makes) {
+    make_elements(array, message);
+  } else {
+    for (std::size_t i = 0; i < elements->local().size() && !stop_; ++i)
+      run_shared(elements->local()[i], message);
+  }
+  consume(message);
+}
+
+}  // namespace nigh::chare
