@@ -60,21 +60,27 @@ std::string name_of_part(const std::string& path, std::uint64_t generation, std:
   return path.substr(folder_of(path).size()) + "." + std::to_string(generation) + "." + std::to_string(pe);
 }
 
-// Parts of other generations than that, which nobody names: of the time before, or left when a job was
-// killed.
+// What nobody names: parts of other generations than that, of the time before or left when a job was killed,
+// and what sys::write_file leaves when it is killed.
 void remove_others(const std::string& path, std::uint64_t generation) {
-  const std::string folder = folder_of(path), start = path.substr(folder.size()) + ".";
+  constexpr std::string_view unfinished = ".nigh-";
+  const std::string folder = folder_of(path), mine = path.substr(folder.size());
   for (const std::string& name : sys::Os("").list(folder.empty() ? "." : folder)) {
-    if (!name.starts_with(start)) continue;
-    std::string_view rest = std::string_view(name).substr(start.size());
-    const std::size_t dot = rest.find('.');
-    if (dot == std::string_view::npos) continue;
-    const std::string_view of = rest.substr(0, dot);
-    rest.remove_prefix(dot + 1);
-    const std::size_t unfinished = rest.find(".nigh-");  // sys::write_file was killed
-    if (!is_number(of) || !is_number(rest.substr(0, unfinished))) continue;
-    if (of != std::to_string(generation) || unfinished != std::string_view::npos)
-      std::remove((folder + name).c_str());
+    if (!name.starts_with(mine)) continue;
+    std::string_view rest = std::string_view(name).substr(mine.size());
+    const std::size_t cut = rest.find(unfinished);
+    const bool is_whole = cut == std::string_view::npos;
+    if (!is_whole && !is_number(rest.substr(cut + unfinished.size()))) continue;
+    rest = rest.substr(0, cut);
+    bool is_old = !is_whole;
+    if (!rest.empty()) {  // .G.P
+      const std::size_t dot = rest.find('.', 1);
+      if (rest[0] != '.' || dot == std::string_view::npos) continue;
+      const std::string_view of = rest.substr(1, dot - 1);
+      if (!is_number(of) || !is_number(rest.substr(dot + 1))) continue;
+      is_old = is_old || of != std::to_string(generation);
+    }
+    if (is_old) std::remove((folder + name).c_str());
   }
 }
 
@@ -209,8 +215,9 @@ void Saver::on_save(const Header* message) {
 void Saver::on_saved(const Header* message) {
   const auto told = Pe::payload_of<Written>(message);
   Step& step = steps_[message->array];
-  step.now.parts.push_back({name_of_part(step.path, step.now.generation, told.pe), told.bytes, told.sum,
-                            told.elements, told.first, told.last});
+  if (!told.failed)
+    step.now.parts.push_back({name_of_part(step.path, step.now.generation, told.pe), told.bytes, told.sum,
+                              told.elements, told.first, told.last});
   step.failed = step.failed || told.failed;
   if (--step.missing > 0) return;
   Step done = std::move(step);

@@ -76,6 +76,12 @@ case $case in
     ranks 2 save-nowhere "$tmp/of/mine" || fail "another file: status $?"
     told "checkpoint: $tmp/of/mine is no checkpoint of an array, so it is not replaced"
     [ "$(cat "$tmp"/of/mine*)" = hello ] || fail "another file was replaced"
+    # One that fails leaves nothing of its own, and what others have there.
+    mkdir "$tmp/of/way.1.1"
+    echo other >"$tmp/of/way.1.7"
+    ranks 3 save-nowhere "$tmp/of/way" || fail "a folder in the way: status $?"
+    told "checkpoint: can't write $tmp/of/way.1.1"
+    [ "$(cd "$tmp/of" && echo way*)" = "way.1.1 way.1.7" ] || fail "after one that failed: $(ls "$tmp/of")"
     # Killed while it writes: the one before is whole.
     threads 2 save "$at" || fail "again"
     for i in 1 2 3 4 5 6 7 8; do
@@ -88,7 +94,12 @@ case $case in
       [ $? = 1 ] || fail "$1: status"
       told "$2"
     }
+    for left in "$at.nigh-77" "$at.7.1.nigh-77" "$at.7.1"; do echo left >"$left"; done
+    for other in "$tmp/of/mine.7.1" "$at.nigh-x" "$at.7.x" "$at.7.1.nigh-7.x" "$at.7"; do echo other >"$other"; done
     threads 2 save "$at" || fail "the last: status $?"
+    for other in "$tmp/of/mine.7.1" "$at.nigh-x" "$at.7.x" "$at.7.1.nigh-7.x" "$at.7"; do
+      rm "$other" || fail "a file of somebody else's is gone: $other"
+    done
     [ "$(ls "$tmp/of" | grep -c cells)" = 3 ] || fail "files of killed jobs are left: $(ls "$tmp/of")"
     part=$(ls "$at".*.1)
     cp "$part" "$tmp/part"
