@@ -216,8 +216,8 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, stencil, slide5, "
-      "placement; none: list them");
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, stencil, molecules, "
+      "slide5, placement; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(

@@ -39,6 +39,7 @@ const std::vector<BenchKind>& bench_kinds() {
        false},
       {"stencil", "a message-driven program whose work wanders: one step, with and without balancing", "",
        false, false},
+      {"molecules", "molecular dynamics by messages: one step, with and without balancing", "", false, false},
   };
   return kinds;
 }
@@ -249,7 +250,7 @@ std::vector<Subject> alloc_subjects() {
 std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::string& nigh) {
   std::vector<Subject> out;
   out.push_back({"nigh", {}, {}, {}, {}, {"--subject", "nigh-threads"}});
-  if (kind.name == "stencil")
+  if (kind.moves_elements())
     out.push_back({"nigh, not balanced", {}, {}, {}, {}, {"--subject", "nigh-fixed"}});
   out.push_back({"nigh processes",
                  {nigh, "run", "--quiet", "-n", std::to_string(pes), "--"},
@@ -259,7 +260,7 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
                  {"--subject", "nigh-processes"}});
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
   out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
-  if (kind.name == "stencil") return out;  // Charm++ has no such one
+  if (kind.moves_elements()) return out;  // Charm++ has no such ones
   for (const auto& [build, variable] :
        {std::pair<std::string, const char*>("multicore", "NIGH_CHARM_MULTICORE"),
         {"netlrts", "NIGH_CHARM_NETLRTS"},

@@ -29,7 +29,8 @@ struct BenchKind {
   [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
   [[nodiscard]] bool is_queues() const { return name == "queues"; }
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
-  [[nodiscard]] bool is_chare() const { return name == "kneighbor" || name == "stencil"; }
+  [[nodiscard]] bool moves_elements() const { return name == "stencil" || name == "molecules"; }
+  [[nodiscard]] bool is_chare() const { return name == "kneighbor" || moves_elements(); }
   // Which need no runtime.
   [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_chare(); }
   // What ratios are to, for people.
@@ -68,8 +69,8 @@ struct Usable {
 };
 Usable usable_part(const Machine& machine, const CpuSet& mask);
 
-// For a communication benchmark: numbers of ranks; for queues: of producers; for kneighbor and stencil: of
-// PEs.
+// For a communication benchmark: numbers of ranks; for queues: of producers; for message-driven
+// programs: of PEs.
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick);
 // The program's options for its size, beyond --teams.
 std::vector<std::string> size_options(const BenchKind& kind, const Usable& usable, bool quick);
