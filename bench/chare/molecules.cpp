@@ -3,7 +3,7 @@
 //
 // Molecular dynamics as chares, as NAMD has it: cells hold the particles, objects of their own compute the
 // forces between two of them. A cell sends its places to the 27 pairs that it is in, adds up what they send
-// back, and goes on; it waits for nobody else. Pairs are balanced every 20 steps, while the cells go on.
+// back, and goes on; it waits for nobody else. Pairs are balanced every 10 steps, while the cells go on.
 #include "molecules.h"
 
 #include <algorithm>
@@ -24,10 +24,10 @@ namespace {
 
 namespace nc = nigh::chare;
 
-constexpr int between_balances = 20;
+constexpr int between_balances = 10;
 
 struct Plan {
-  int side = 8, steps = 100;
+  int side = 8, steps = 50;
   bool balances = true, spoils = false, near = false;
 };
 
@@ -59,7 +59,7 @@ struct Cell : nc::Element<Cell> {
 
   void begin(nc::Array<Pair> of_all) {
     pairs = of_all;
-    std::array<molecules_particle, 27> some;
+    std::array<molecules_particle, 125> some;
     const int cell[3] = {x(), y(), z()};
     all.assign(some.begin(), some.begin() + molecules_begin(cell, plan.side, some.data()));
     contribute(array().callback<&Cell::all_begin>());
@@ -95,7 +95,7 @@ struct Cell : nc::Element<Cell> {
     if (step == 0) first = energy;
     if (step == plan.steps) return end(energy);
     molecules_push(all.data(), count, force.data(), 1);
-    if (plan.spoils && step == 30 && !all.empty() && x() == 1) all[0].x[1] += 1e-13;
+    if (plan.spoils && step == 15 && !all.empty() && x() == 1) all[0].x[1] += 1e-13;
     if (++step % molecules_resort != 0) return send_places();
     std::array<std::vector<molecules_particle>, molecules_neighbours> leave;
     const int cell[3] = {x(), y(), z()};

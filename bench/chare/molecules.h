@@ -3,10 +3,10 @@
  *
  * The work of the molecular dynamics benchmark, the same for all, after NAMD (seed 001): particles in cubic
  * cells as wide as the forces reach, Lennard-Jones forces between those of one cell and of two neighbours,
- * velocity Verlet. Half of a corner is ten times as dense as the rest, so cells differ by a hundred times in
- * what they take. A cell has 27 forces to add up, one for each neighbour, and adds them in one order: results
- * are equal to the last bit however cells and pairs are spread. Lengths are in units of the particles' size,
- * the box is periodic. */
+ * velocity Verlet. An eighth, a corner is fifteen times as dense as the rest, so cells differ by a hundred
+ * times in what they take. A cell has 27 forces to add up, one for each neighbour, and adds them in one
+ * order: results are equal to the last bit however cells and pairs are spread. Lengths are in units of the
+ * particles' size, the box is periodic. */
 #ifndef NIGH_BENCH_MOLECULES_H
 #define NIGH_BENCH_MOLECULES_H
 
@@ -16,12 +16,12 @@
 #include <string.h>
 
 enum {
-  molecules_most = 96,       /* in a cell */
+  molecules_most = 256,      /* in a cell */
   molecules_halves = 14,     /* pairs that a cell is the first of: itself, and half of its neighbours */
   molecules_neighbours = 27, /* with itself */
   molecules_resort = 10      /* steps after which particles change their cells */
 };
-static const double molecules_cell = 3.0, molecules_reach = 2.5, molecules_dt = 0.002;
+static const double molecules_cell = 5.0, molecules_reach = 4.5, molecules_dt = 0.002;
 
 typedef struct {
   double x[3], v[3];
@@ -48,7 +48,7 @@ static inline void molecules_at(const int cell[3], const int offset[3], int side
 /* How many particles a cell begins with, on a grid that keeps them apart. */
 static inline int molecules_begin(const int cell[3], int side, molecules_particle* out) {
   const int dense = cell[0] < side / 2 && cell[1] < side / 2 && cell[2] < side / 2;
-  const int n = dense ? 3 : 1;
+  const int n = dense ? 5 : 2;
   const double apart = molecules_cell / n;
   int count = 0;
   for (int i = 0; i < n; ++i)
@@ -57,13 +57,13 @@ static inline int molecules_begin(const int cell[3], int side, molecules_particl
         molecules_particle* const p = &out[count++];
         const int at[3] = {i, j, k};
         uint64_t bits =
-            (uint64_t)((((cell[0] * side + cell[1]) * side + cell[2]) * 27 + count) * 2654435761U);
+            (uint64_t)((((cell[0] * side + cell[1]) * side + cell[2]) * 125 + count) * 2654435761U);
         for (int d = 0; d < 3; ++d) {
           bits = bits * 6364136223846793005ULL + 1442695040888963407ULL;
           p->v[d] = 0.8 * ((double)(bits >> 40) / (double)(1 << 24) - 0.5);
           p->x[d] = cell[d] * molecules_cell + (at[d] + 0.5) * apart;
         }
-        p->number = ((int64_t)(cell[0] * side + cell[1]) * side + cell[2]) * 27 + count - 1;
+        p->number = ((int64_t)(cell[0] * side + cell[1]) * side + cell[2]) * 125 + count - 1;
       }
   return count;
 }
