@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Molecular dynamics as chares, as NAMD has it: cells hold the particles, objects of their own compute the
-// forces between two of them. A cell sends its places to the 27 pairs that it is in, adds up what they send
-// back, and goes on; it waits for nobody else. Pairs are balanced every 10 steps, while the cells go on.
+// forces between two of them. A cell sends its places to the 27 pairs that it is in, a section: once to each
+// PE. It adds up what they send back, and goes on; it waits for nobody else. Pairs and cells are balanced
+// every 25 steps, while they go on.
 #include "molecules.h"
 
 #include <algorithm>
@@ -24,10 +25,10 @@ namespace {
 
 namespace nc = nigh::chare;
 
-constexpr int between_balances = 10;
+constexpr int between_balances = 25;
 
 struct Plan {
-  int side = 8, steps = 50;
+  int side = 8, steps = 100;
   bool balances = true, spoils = false, near = false;
 };
 
@@ -39,13 +40,14 @@ struct Pair : nc::Element<Pair> {
   Pair(const Plan& plan, nc::Array<Cell> cells) : plan(plan), cells(cells) {}
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(plan, cells, places, has, done);
+    archive(plan, cells, first_come, has_one, done);
   }
-  void take(int which, std::span<const double> of_one);
+  void take(std::int64_t from, std::span<const double> places);
+  void compute(std::span<const double> a, std::span<const double> b);
   Plan plan;
   nc::Array<Cell> cells;
-  std::array<std::vector<double>, 2> places;
-  std::array<bool, 2> has{};
+  nc::Buffer<double> first_come;  // the places of one of them
+  bool has_one = false;
   int done = 0;
 };
 
@@ -73,21 +75,20 @@ struct Cell : nc::Element<Cell> {
     for (std::size_t i = 0; i < all.size(); ++i) std::copy_n(all[i].x, 3, &places[3 * i]);
     came = 0;
     potential = 0;
-    for (int n = 0; n < molecules_neighbours; ++n) {
-      const bool is_first = n >= 13;
-      const std::int64_t of = is_first ? number(x(), y(), z()) : neighbour(n);
-      pairs((is_first ? n : 26 - n) - 13, of)
-          .send<&Pair::take>(is_first ? 0 : 1, std::span<const double>(places));
-    }
+    const std::int64_t mine = number(x(), y(), z());
+    std::vector<nc::Index> both;  // the pairs that it is in
+    for (int n = 0; n < molecules_neighbours; ++n)
+      both.push_back(n >= 13 ? nc::Index{n - 13, mine} : nc::Index{13 - n, neighbour(n)});
+    nc::Section<Pair>(pairs, std::move(both)).send<&Pair::take>(mine, std::span<const double>(places));
   }
-  void take(int slot, std::span<const double> of_one, double energy) {
-    forces[static_cast<std::size_t>(slot)].assign(of_one.begin(), of_one.end());
+  void take(int slot, nc::Buffer<double> of_one, double energy) {
+    forces[static_cast<std::size_t>(slot)] = std::move(of_one);
     potential += energy;
     if (++came == molecules_neighbours) all_forces();
   }
   void all_forces() {
     std::vector<double> force(3 * all.size());
-    for (const std::vector<double>& one : forces)
+    for (const nc::Buffer<double>& one : forces)
       for (std::size_t i = 0; i < force.size(); ++i) force[i] += one[i];
     const int count = static_cast<int>(all.size());
     if (step > 0) molecules_push(all.data(), count, force.data(), 0);
@@ -96,7 +97,8 @@ struct Cell : nc::Element<Cell> {
     if (step == plan.steps) return end(energy);
     molecules_push(all.data(), count, force.data(), 1);
     if (plan.spoils && step == 15 && !all.empty() && x() == 1) all[0].x[1] += 1e-13;
-    if (++step % molecules_resort != 0) return send_places();
+    if (++step % between_balances == 0 && plan.balances) balance({});
+    if (step % molecules_resort != 0) return send_places();
     std::array<std::vector<molecules_particle>, molecules_neighbours> leave;
     const int cell[3] = {x(), y(), z()};
     for (molecules_particle p : all) {
@@ -175,20 +177,29 @@ struct Cell : nc::Element<Cell> {
   Plan plan;
   nc::Array<Pair> pairs;
   std::vector<molecules_particle> all;
-  std::array<std::vector<double>, molecules_neighbours> forces;
+  std::array<nc::Buffer<double>, molecules_neighbours> forces;
   std::array<std::vector<molecules_particle>, molecules_neighbours> incoming;
   int came = 0, arrived = 0, step = 0;
   bool pushed = false;
   double potential = 0, first = 0, begun = 0;
 };
 
-void Pair::take(int which, std::span<const double> of_one) {
-  const int n = static_cast<int>(index().x) + 13;
-  places[static_cast<std::size_t>(which)].assign(of_one.begin(), of_one.end());
-  has[static_cast<std::size_t>(which)] = true;
-  if (n != 13 && !(has[0] && has[1])) return;
-  has = {};
-  const int side = plan.side;
+void Pair::take(std::int64_t from, std::span<const double> places) {
+  if (index().x == 0) return compute(places, places);
+  if (!has_one) {
+    first_come = nc::Buffer<double>(places);
+    has_one = true;
+    return;
+  }
+  has_one = false;
+  if (from == index().y)
+    compute(places, first_come);
+  else
+    compute(first_come, places);
+}
+
+void Pair::compute(std::span<const double> a, std::span<const double> b) {
+  const int n = static_cast<int>(index().x) + 13, side = plan.side;
   const auto number = static_cast<int>(index().y);
   const int cell[3] = {number % side, number / side % side, number / (side * side)};
   int offset[3], there[3];
@@ -196,13 +207,14 @@ void Pair::take(int which, std::span<const double> of_one) {
   molecules_offset(n, offset);
   molecules_at(cell, offset, side, there, shift);
   const bool same = n == 13;
-  const std::vector<double>&a = places[0], &b = same ? places[0] : places[1];
-  std::vector<double> fa(a.size()), fb(b.size());
+  nc::Buffer<double> fa(a.size()), fb(same ? 0 : b.size());
+  std::fill(fa.begin(), fa.end(), 0.0);
+  std::fill(fb.begin(), fb.end(), 0.0);
   const double energy =
       molecules_forces(a.data(), static_cast<int>(a.size() / 3), b.data(), static_cast<int>(b.size() / 3),
                        shift, same, fa.data(), same ? fa.data() : fb.data());
-  cells(cell[0], cell[1], cell[2]).send<&Cell::take>(n, std::span<const double>(fa), energy);
-  if (!same) cells(there[0], there[1], there[2]).send<&Cell::take>(26 - n, std::span<const double>(fb), 0.0);
+  cells(cell[0], cell[1], cell[2]).send<&Cell::take>(n, std::move(fa), energy);
+  if (!same) cells(there[0], there[1], there[2]).send<&Cell::take>(26 - n, std::move(fb), 0.0);
   if (plan.balances && ++done % between_balances == 0 && done < plan.steps) balance({});
 }
 

@@ -52,7 +52,6 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
       waves_(*this),
       balancer_(*this),
       saver_(*this) {
-  for (const core::Entry* entry : entries_.entries) paced_.push_back({entry});
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
       written_.push_back(entry->travel == core::Entry::Travel::as_it_lies ? 0 : 1);
@@ -115,9 +114,9 @@ int Pe::run(void (*main)(void*), void* argument) {
   for (const auto& elements : arrays_)
     if (elements)
       for (Header* message : elements->take_all_waiting()) drop(message);
-  arrays_.clear();
   reach(1);
   drop_messages();
+  arrays_.clear();  // not before: there may be elements in the messages
   pool_->flush();
   reach(2);
   pool_->trim();
@@ -235,10 +234,9 @@ void Pe::arrive(Header* message) {
 
 // For one of several.
 void Pe::run_shared(core::ElementBase* element, const Header* message) {
-  Paced& paced = paced_[message->entry];
-  running_ = paced.entry;
+  running_ = entries_.entries[message->entry];
   runs_on_ = element;
-  run_paced(paced, *element, [&] { paced.entry->run_shared(element, message); });
+  run_paced(*element, [&] { running_->run_shared(element, message); });
   running_ = nullptr;
 }
 

@@ -85,9 +85,9 @@ struct Kind {
   bool debug = false;
 };
 
-inline constexpr std::int64_t long_ns = 1000;  // several times what it takes to publish a message
-inline constexpr unsigned until_short = 32, sampled = 127;  // runs in a row; one of so many
-inline constexpr std::uint32_t tree_arity = 4;              // of the tree of PEs
+inline constexpr std::int64_t long_ns = 1000;   // several times what it takes to publish a message
+inline constexpr unsigned sampled = 127;        // one short run of so many
+inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
 inline constexpr std::uint32_t buffer_tag =
     0x10000;  // of the debug mode; others are numbers of entry methods
 // A callback of the runtime's own: PE 0 asks how many elements that array has.
@@ -181,13 +181,6 @@ class Pe {
     std::uint64_t elements = 0;
     std::uint32_t missing = 0;
   };
-  // How long an entry method takes, as samples tell. Where that is long, messages don't wait for its end:
-  // what was sent before is published first, and what it sends at once.
-  struct Paced {
-    const core::Entry* entry;
-    std::uint16_t short_ones = 0;  // in a row
-    bool is_long = true;
-  };
   struct Timer {
     std::int64_t at;
     Callback then;
@@ -206,9 +199,9 @@ class Pe {
   void run_one(core::ElementBase* element, Header* message);
   void run_shared(core::ElementBase* element, const Header* message);
   template <class Run>
-  void run_paced(Paced& entry, core::ElementBase& element, Run run);
+  void run_paced(core::ElementBase& element, Run run);
   template <class Run>
-  void run_timed(Paced& entry, core::ElementBase& element, Run run);
+  void run_timed(core::ElementBase& element, Run run);
   void consume(Header* message);
   // Messages
   void route(Header* message, Elements& elements, const Index& index);
@@ -304,9 +297,8 @@ class Pe {
   std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
-  std::vector<Paced> paced_;  // by number
-  unsigned unsampled_ = 1;    // runs until the next sample
-  bool is_prompt_ = false;    // a long one runs
+  unsigned unsampled_ = 1;  // runs until the next sample
+  bool is_prompt_ = false;  // a long one runs
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
 };
@@ -353,35 +345,33 @@ inline void Pe::deliver(Header* message) {
 }
 
 template <class Run>
-inline void Pe::run_paced(Paced& entry, core::ElementBase& element, Run run) {
-  if (!entry.is_long && --unsampled_ != 0) [[likely]]
+inline void Pe::run_paced(core::ElementBase& element, Run run) {
+  if (!element.is_long() && --unsampled_ != 0) [[likely]]
     return run();
-  run_timed(entry, element, run);
+  run_timed(element, run);
 }
 
 template <class Run>
-__attribute__((noinline)) void Pe::run_timed(Paced& entry, core::ElementBase& element, Run run) {
+__attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, Run run) {
   unsampled_ = sampled;
-  const bool outer = std::exchange(is_prompt_, entry.is_long);
+  const bool was_long = element.is_long(), outer = std::exchange(is_prompt_, was_long);
   if (is_prompt_) publish();
   const std::int64_t begun = message::now_ns();
-  const bool stands_for_others = !entry.is_long;
   run();
   const std::int64_t took = message::now_ns() - begun;
   // One that was short so far and is long now is no sample of the others; or the system had it stopped.
-  element.load_ns += static_cast<std::uint64_t>(took) * (stands_for_others && took < long_ns ? sampled : 1);
+  element.load_ns += static_cast<std::uint64_t>(took) * (!was_long && took < long_ns ? sampled : 1);
   if (took >= long_ns)
-    entry.short_ones = 0, entry.is_long = true;
-  else if (entry.is_long && ++entry.short_ones >= until_short)
-    entry.is_long = false;
+    element.short_runs = 0;
+  else if (was_long)
+    ++element.short_runs;
   is_prompt_ = outer;
 }
 
 inline void Pe::run_one(core::ElementBase* element, Header* message) {
-  Paced& paced = paced_[message->entry];
-  running_ = paced.entry;
+  running_ = entries_.entries[message->entry];
   runs_on_ = element;
-  run_paced(paced, *element, [&] { paced.entry->run(element, message); });
+  run_paced(*element, [&] { running_->run(element, message); });
   running_ = nullptr;
   ++done_;
   pool_->give(message);

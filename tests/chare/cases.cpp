@@ -304,6 +304,28 @@ void moving() {
   all.send<&Moving::work>();
 }
 
+// The job ends while elements are on their way.
+struct Restless : Element<Restless> {
+  Restless() = default;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(round, data, text);
+    if (archive.reads() && round > 0) finish(0);  // others come behind it
+  }
+  void go() {
+    const auto busy = std::chrono::microseconds((index().x < 32) == (round % 2 == 0) ? 100 : 5);
+    for (const auto end = std::chrono::steady_clock::now() + busy; std::chrono::steady_clock::now() < end;) {}
+    ++round;
+    balance({});
+    if (index().x == 0 && round == 100) finish(0);
+    proxy().send<&Restless::go>();
+  }
+  int round = 0;
+  Buffer<int> data = Buffer<int>(100);
+  std::string text = "a text that is not kept in the string itself";
+};
+void ending() { Array<Restless>::create({64}).send<&Restless::go>(); }
+
 // --- to files, and back ---
 
 std::string path;  // of the checkpoints
@@ -404,6 +426,7 @@ int main(int argc, char** argv) {
                                                   {"traffic", traffic},
                                                   {"sparse", sparse},
                                                   {"moving", moving},
+                                                  {"ending", ending},
                                                   {"save", save},
                                                   {"save-twice", save_twice},
                                                   {"save-nowhere", save_nowhere},

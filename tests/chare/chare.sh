@@ -48,6 +48,12 @@ case $case in
     [ $status = 0 ] && fail "status 0 though a PE has left"
     [ $status = 124 ] && fail "it hangs after a PE has left"
     told "PE 3 has died" ;;
+  ending)
+    for i in 1 2 3 4 5 6 7 8; do
+      timeout 60 "$cases" ending --pes 3 2>"$tmp/told" || fail "threads: status $?"
+      processes 3 ending || fail "processes: status $?"
+    done
+    [ -s "$tmp/told" ] && fail "something is told" ;;
   checkpoint)
     at=$tmp/of/cells
     mkdir "$tmp/of"

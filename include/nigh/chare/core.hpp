@@ -156,6 +156,11 @@ class ElementBase {
   const Type* type = nullptr;
   std::uint64_t reductions = 0;  // that it has contributed to
   std::uint64_t load_ns = 0;     // of its entry methods, since the last balance(); estimated
+  // How long these take, as samples tell. Where that is long, messages don't wait for the end of a run: what
+  // was sent before is published first, and what it sends at once.
+  std::uint8_t short_runs = 0;  // in a row; up to until_short
+  static constexpr std::uint8_t until_short = 32;
+  [[nodiscard]] bool is_long() const { return short_runs < until_short; }
 
  protected:
   ElementBase() : index_(being_made().index), array_(being_made().array) {}
