@@ -277,29 +277,33 @@ class Element : public core::ElementBase {
 };
 
 enum class Mode {
-  automatic,  // processes, if `nigh run -n` has started the program, else threads
+  automatic,  // processes, if `nigh run -n` has started the program; mpi, if mpirun has; else threads
   threads,    // of this process
-  processes   // those of nigh run -n, each a PE: run() once in each of them
+  processes,  // those of nigh run -n, each a PE: run() once in each of them
+  shm,        // processes that run() forks, each a PE; messages are copied into shared memory and out of it
+  mpi         // threads of each process that mpirun or srun has started: run() once in each of them
 };
 
 struct Options {
-  int pes = 0;  // 0: one for each CPU that the process may use
+  int pes = 0;  // of each process; 0: one for each CPU that the process may use
   Mode mode = Mode::automatic;
-  bool debug = false;  // the memory of messages is watched: see docs/chare.md
+  bool debug = false;        // the memory of messages is watched: see docs/chare.md
+  bool comm_thread = false;  // mpi: a thread beside the PEs sends and receives; else the first PE does
 };
 
 // Runs main() on PE 0, then messages until finish() is called. Returns its status; 1 where an entry method
 // threw or there was no memory, told on standard error.
 template <std::invocable Main>
 int run(const Options& options, Main&& main) {
-  const core::Settings settings{options.pes, static_cast<int>(options.mode), options.debug};
+  const core::Settings settings{options.pes, static_cast<int>(options.mode), options.debug,
+                                options.comm_thread};
   return core::run(
       settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
       const_cast<void*>(static_cast<const void*>(std::addressof(main))));
 }
 
-// With --pes N, --mode auto, threads or processes, and --chare-debug from the command line, which are taken
-// out of it. 2: it is wrong.
+// With --pes N, --mode auto, threads, processes, shm or mpi, --comm-thread and --chare-debug from the command
+// line, which are taken out of it. 2: it is wrong.
 template <std::invocable Main>
 int run(int& argc, char** argv, Main&& main) {
   core::Settings settings;

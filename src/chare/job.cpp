@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// run(): the PEs of a job, as threads of this process; and core.hpp's functions, each for the PE of the
-// thread that calls it.
+// run(): the PEs of this process, as threads or as the process; and core.hpp's functions, each for the PE of
+// the thread that calls it.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +17,8 @@
 #include <nigh/space.h>
 
 #include "base/cpuset.hpp"
+#include "chare/comm_thread.hpp"
+#include "chare/job.hpp"
 #include "chare/pe.hpp"
 #include "space/process_space.hpp"
 #include "space/thread_space.hpp"
@@ -38,16 +40,14 @@ namespace core {
 
 namespace {
 
-constexpr int most_pes = 4096;
-enum class Mode { automatic, threads, processes };  // as chare.hpp has it
-
 // A PE on a CPU of its own, as long as there are enough.
 class Seat {
  public:
-  Seat(const CpuSet& usable, int pe, int pes) {
-    if (pes > usable.count()) return;
+  Seat(const Places& places, int rank) {
+    if (places.all > places.usable.count()) return;
+    const auto cpu = places.usable.members()[static_cast<std::size_t>(places.first + rank)];
     const auto before = sys::affinity();
-    if (before && sys::set_affinity({usable.members()[static_cast<std::size_t>(pe)]})) before_ = *before;
+    if (before && sys::set_affinity({cpu})) before_ = *before;
   }
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
@@ -59,18 +59,28 @@ class Seat {
   CpuSet before_;
 };
 
-// One PE from its beginning to its end. -1: it could not begin.
-int live(space::ThreadSpace::Common& common, int number, const CpuSet& usable, const Settings& settings,
-         void (*main)(void*), void* argument) {
-  const Seat seat(usable, number, settings.pes);
-  space::ThreadSpace space(common, number);
-  message::Waiter waiter(space, usable.count());
+// One PE from its beginning to its end, or the communication thread. -1: it could not begin.
+int live(space::ThreadSpace::Common& common, int rank, const Settings& settings, const Places& places,
+         Cluster* cluster, void (*main)(void*), void* argument) {
+  const Seat seat(places, rank);
+  space::ThreadSpace space(common, rank);
+  message::Waiter waiter(space, places.usable.count());
+  if (cluster) {
+    message::Patience patience = message::patience_for(places.all, places.usable.count());
+    if (static_cast<int>(cluster->driver()) == rank)
+      patience.sleep_ns = 50'000;  // nobody rings for what comes
+    waiter.set_patience(patience);
+  }
   const message::RingMemory rings{
       [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
       [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
   int status = -1;
-  if (waiter.usable()) {
-    Pe pe(space, waiter, {message::PoolMemory::of_process(), rings, false, settings.debug});
+  const Kind kind{message::PoolMemory::of_process(), rings, false, settings.debug};
+  if (waiter.usable() && rank == settings.pes) {
+    CommThread thread(space, waiter, kind, *cluster);
+    if (thread.open()) thread.run(), status = 0;
+  } else if (waiter.usable()) {
+    Pe pe(space, waiter, kind, cluster);
     if (pe.open()) status = pe.run(main, argument);
   }
   if (status < 0) space.die();
@@ -175,15 +185,18 @@ bool parse(int& argc, char** argv, Settings& settings) {
         return false;
       }
     } else if (const char* const mode = value_of("--mode", argc, argv, i, words)) {
-      const std::string_view names[] = {"auto", "threads", "processes"};
+      const std::string_view names[] = {"auto", "threads", "processes", "shm", "mpi"};
       const auto* const found = std::find(std::begin(names), std::end(names), mode);
       if (found == std::end(names)) {
-        std::fprintf(stderr, "nigh chare: --mode takes auto, threads or processes, not \"%s\"\n", mode);
+        std::fprintf(stderr, "nigh chare: --mode takes auto, threads, processes, shm or mpi, not \"%s\"\n",
+                     mode);
         return false;
       }
       settings.mode = static_cast<int>(found - names);
     } else if (std::strcmp(argv[i], "--chare-debug") == 0) {
       settings.debug = true;
+    } else if (std::strcmp(argv[i], "--comm-thread") == 0) {
+      settings.comm_thread = true;
     } else {
       argv[kept++] = argv[i];
     }
@@ -193,45 +206,65 @@ bool parse(int& argc, char** argv, Settings& settings) {
   return true;
 }
 
-int run(const Settings& wanted, void (*main)(void*), void* argument) {
+int run(const Settings& settings, void (*main)(void*), void* argument) {
   if (Pe::here()) throw std::logic_error("nigh::chare::run() was called by a PE: there is one job at a time");
   const bool started = nigh_space_size && nigh_space_size() > 0;  // by nigh run -n
-  const auto mode = static_cast<Mode>(wanted.mode);
+  auto mode = static_cast<Mode>(settings.mode);
+  if (mode == Mode::automatic)
+    mode = started ? Mode::processes : started_by_mpi() ? Mode::mpi : Mode::threads;
   if (mode == Mode::processes && !started) {
     std::fprintf(stderr,
                  "nigh chare: for PEs that are processes start the program with nigh run -n 4 -- ...\n");
     return 2;
   }
-  if (started && mode != Mode::threads) return live_in_process(wanted, main, argument);
+  if (mode == Mode::shm && started) {
+    std::fprintf(stderr, "nigh chare: --mode shm starts processes of its own: run it without nigh run -n\n");
+    return 2;
+  }
+  if (mode == Mode::processes) return live_in_process(settings, main, argument);
+  static_cast<void>(Entries::all());
+  if (mode == Mode::shm) return run_forked(settings, main, argument);
+  if (mode == Mode::mpi) return run_by_mpi(settings, main, argument);
+  const CpuSet usable = usable_cpus();
+  const int pes = settings.pes > 0 ? settings.pes : usable.count();
+  return run_threads(settings, {usable, 0, pes}, nullptr, main, argument);
+}
+
+}  // namespace core
+
+CpuSet usable_cpus() {
   const auto allowed = sys::affinity();
-  const CpuSet usable = allowed ? *allowed : CpuSet{0};
-  Settings settings = wanted;
-  if (settings.pes <= 0) settings.pes = usable.count();
+  return allowed ? *allowed : CpuSet{0};
+}
+
+int run_threads(core::Settings settings, const Places& places, Cluster* cluster, void (*main)(void*),
+                void* argument) {
+  settings.pes = cluster ? static_cast<int>(cluster->local()) : places.all;
   if (settings.pes > most_pes) {
     std::fprintf(stderr, "nigh chare: at most %d PEs can be, not %d\n", most_pes, settings.pes);
     return 1;
   }
-  static_cast<void>(Entries::all());
-  space::ThreadSpace::Common common(settings.pes);
+  const int ranks = settings.pes + (cluster && cluster->has_thread ? 1 : 0);
+  space::ThreadSpace::Common common(ranks);
   std::vector<std::thread> threads;
   int status = 0;
-  for (int i = 1; i < settings.pes; ++i) {
+  for (int i = 1; i < ranks; ++i) {
     try {
-      threads.emplace_back([&, i] { live(common, i, usable, settings, nullptr, nullptr); });
+      threads.emplace_back([&, i] { core::live(common, i, settings, places, cluster, nullptr, nullptr); });
     } catch (const std::system_error& e) {
       std::fprintf(stderr, "nigh chare: PE %d of %d can't be started: %s\n", i, settings.pes, e.what());
-      for (int j = i; j < settings.pes; ++j) space::ThreadSpace(common, j).die();
+      for (int j = i; j < ranks; ++j) space::ThreadSpace(common, j).die();
       status = 1;
       break;
     }
   }
   if (status == 0)
-    status = live(common, 0, usable, settings, main, argument);
+    status = core::live(common, 0, settings, places, cluster, main, argument);
   else
     space::ThreadSpace(common, 0).die();
+  if (cluster && !cluster->met.load(std::memory_order_relaxed)) cluster->carrier->abandon();
   for (std::thread& thread : threads) thread.join();
   return status < 0 ? 1 : status;
 }
 
-}  // namespace core
 }  // namespace nigh::chare

@@ -41,20 +41,33 @@ const char* text(message::PoolFault::Kind kind) {
 
 }  // namespace
 
-Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind)
+Mailbox* Mailbox::make(space::Space& space, std::uint32_t producers) {
+  void* const mailbox = space.alloc(sizeof(Mailbox), alignof(Mailbox));
+  void* const rings = space.alloc(message::InboxMemory<>::bytes(producers, first_lines), 64);
+  if (!mailbox || !rings) return nullptr;
+  auto* const out = new (mailbox) Mailbox;
+  out->inbox = message::InboxMemory<>::make(rings, producers, first_lines);
+  return out;
+}
+
+Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* cluster)
     : space_(space),
       waiter_(waiter),
       entries_(Entries::all()),
-      number_(static_cast<std::uint32_t>(space.rank())),
-      count_(static_cast<std::uint32_t>(space.size())),
+      number_(static_cast<std::uint32_t>(space.rank()) + (cluster ? cluster->first() : 0)),
+      count_(cluster ? cluster->pes() : static_cast<std::uint32_t>(space.size())),
+      first_(cluster ? cluster->first() : 0),
+      local_(cluster ? cluster->local() : count_),
+      rank_(number_ - first_),
       kind_(kind),
+      cluster_(cluster),
       reductions_(*this),
       waves_(*this),
       balancer_(*this),
       saver_(*this) {
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
-      written_.push_back(entry->travel == core::Entry::Travel::as_it_lies ? 0 : 1);
+      written_.push_back(entry->travel >= core::Entry::Travel::written ? 1 : 0);
   if (kind.debug)
     debug_.found = [this](const message::PoolFault& fault) {
       fail(what_is(fault.tag) + " " + text(fault.kind));
@@ -72,35 +85,41 @@ Pe::~Pe() {
 }
 
 bool Pe::open() {
-  void* const mailbox = space_.alloc(sizeof(Mailbox), alignof(Mailbox));
-  void* const rings = space_.alloc(message::InboxMemory<>::bytes(count_, first_lines), 64);
-  if (!mailbox || !rings) {
+  const auto ranks = static_cast<std::uint32_t>(space_.size());
+  mailbox_ = Mailbox::make(space_, ranks);
+  if (!mailbox_) {
     std::fprintf(stderr, "nigh chare: PE %u: there is no memory for its inbox\n", number_);
     return false;
   }
-  mailbox_ = new (mailbox) Mailbox;
-  mailbox_->inbox = message::InboxMemory<>::make(rings, count_, first_lines);
   mailbox_->digest = entries_.digest;
   mailbox_->seat = seat_here();
-  pool_ = std::make_unique<message::Pool>(&mailbox_->door, number_, count_, kind_.pool,
+  pool_ = std::make_unique<message::Pool>(&mailbox_->door, rank_, ranks, kind_.pool,
                                           debug_.found ? &debug_ : nullptr);
   inbox_ = std::make_unique<message::Inbox<>>(mailbox_->inbox);
-  space_.publish(space::Root::chare, mailbox);
-  for (std::uint32_t pe = 0; pe < count_; ++pe) {
-    auto box = [&] { return static_cast<Mailbox*>(space_.root(static_cast<int>(pe), space::Root::chare)); };
-    if (waiter_.until([&] { return box() != nullptr; }, static_cast<int>(pe)) == message::Waited::peer_dead) {
-      if (kind_.processes) std::fprintf(stderr, "nigh chare: PE %u died before the job began\n", pe);
+  space_.publish(space::Root::chare, mailbox_);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    auto box = [&] { return static_cast<Mailbox*>(space_.root(static_cast<int>(rank), space::Root::chare)); };
+    if (waiter_.until([&] { return box() != nullptr; }, static_cast<int>(rank)) ==
+        message::Waited::peer_dead) {
+      if (kind_.processes) std::fprintf(stderr, "nigh chare: PE %u died before the job began\n", rank);
       return false;
     }
     mailboxes_.push_back(box());
     message::InboxMemory<> inbox = mailboxes_.back()->inbox;
     inbox.more = kind_.rings;  // functions of this process
-    peers_.push_back(std::make_unique<Peer>(inbox, number_));
+    peers_.push_back(std::make_unique<Peer>(inbox, rank_));
     if (mailboxes_.back()->digest == entries_.digest) continue;
-    std::fprintf(stderr, "nigh chare: PE %u runs another program than PE %u\n", pe, number_);
+    std::fprintf(stderr, "nigh chare: PE %u runs another program than PE %u\n", rank, number_);
     return false;
   }
-  return true;
+  if (!cluster_) return true;
+  if (cluster_->driver() == rank_)
+    gate_ = std::make_unique<Gate>(*cluster_, *pool_, rank_,
+                                   Gate::Use{[this](std::uint32_t pe, Header* message) {
+                                               pe == number_ ? enqueue(message) : push(pe - first_, message);
+                                             },
+                                             [this](std::size_t bytes) { no_memory(bytes); }});
+  return rank_ != 0 || meet();
 }
 
 int Pe::run(void (*main)(void*), void* argument) {
@@ -116,6 +135,7 @@ int Pe::run(void (*main)(void*), void* argument) {
       for (Header* message : elements->take_all_waiting()) drop(message);
   reach(1);
   drop_messages();
+  if (gate_) gate_->close();
   arrays_.clear();  // not before: there may be elements in the messages
   pool_->flush();
   reach(2);
@@ -135,16 +155,17 @@ int Pe::run(void (*main)(void*), void* argument) {
 void Pe::reach(std::uint32_t stage) {
   publish();
   mailbox_->stage.store(stage, std::memory_order_release);
-  for (std::uint32_t pe = 0; pe < count_; ++pe) waiter_.ring(static_cast<int>(pe));
-  for (std::uint32_t pe = 0; pe < count_; ++pe)  // or dead
-    waiter_.until([&] { return mailboxes_[pe]->stage.load(std::memory_order_acquire) >= stage; },
-                  static_cast<int>(pe));
+  for (std::uint32_t rank = 0; rank < mailboxes_.size(); ++rank) waiter_.ring(static_cast<int>(rank));
+  for (std::uint32_t rank = 0; rank < mailboxes_.size(); ++rank)  // or dead
+    waiter_.until([&] { return mailboxes_[rank]->stage.load(std::memory_order_acquire) >= stage; },
+                  static_cast<int>(rank));
 }
 
 // --- the loop ---
 
 bool Pe::round() {
   bool did = inbox_->take([&](message::Link* link) { arrive(header_of(link)); }, most_taken) > 0;
+  if (gate_) did |= gate_->progress();
   if (did) publish();  // answers are on their way while the PE's own messages run
   if (!ranked_.empty()) did |= run_urgent(0);
   did |= run_own();
@@ -161,7 +182,7 @@ bool Pe::round() {
 
 // For a while there was nothing to do.
 void Pe::rest() {
-  if (kind_.processes) look_for_the_dead();
+  if (kind_.processes || gate_) look_for_the_dead();
   if (number_ == 0) waves_.idle(idle_rounds_ == 64);
 }
 
@@ -169,6 +190,12 @@ void Pe::look_for_the_dead() {
   const std::int64_t now = message::now_ns();
   if (now < next_look_) return;
   next_look_ = now + 20'000'000;
+  if (gate_) {
+    const std::uint32_t dead = gate_->first_dead();
+    if (dead < cluster_->carrier->processes() && !stop_)
+      fail("PE " + std::to_string(cluster_->first_of[dead]) + " has died");
+    return;
+  }
   for (std::uint32_t pe = 0; pe < count_ && !stop_; ++pe)
     if (!space_.alive(static_cast<int>(pe)) && mailboxes_[pe]->stage.load(std::memory_order_acquire) == 0)
       fail("PE " + std::to_string(pe) + " has died");
@@ -213,17 +240,20 @@ bool Pe::look_at_timers() {
 }
 
 bool Pe::publish() {
+  if (gate_) gate_->flush();
   if (staged_.empty()) return false;
-  for (const std::uint32_t pe : staged_) {
-    peers_[pe]->lane.flush();
-    peers_[pe]->staged = false;
-    waiter_.ring(static_cast<int>(pe));
+  for (const std::uint32_t rank : staged_) {
+    peers_[rank]->lane.flush();
+    peers_[rank]->staged = false;
+    waiter_.ring(static_cast<int>(rank));
   }
   staged_.clear();
   return true;
 }
 
 void Pe::arrive(Header* message) {
+  if (message->flags & parcel) [[unlikely]]
+    return drive(message);
   if (stop_) [[unlikely]]
     return drop(message);
   if (message->priority != 0)
@@ -271,7 +301,7 @@ void Pe::consume(Header* message) {
 void Pe::drop(Header* message) {
   if ((message->flags & of_the_system) && static_cast<System>(message->entry) == System::element)
     balancer_.drop(message);
-  if (!(message->flags & (of_the_system | written_out)))
+  if (!(message->flags & (of_the_system | written_out | parcel)))
     if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
   pool_->give(message);
 }
@@ -314,6 +344,8 @@ void Pe::on_system(Header* message) {
     case System::settled: balancer_.on_settled(message->array); break;
     case System::count: waves_.on_count(); return pool_->give(message);
     case System::counted: waves_.on_counted(message); return pool_->give(message);
+    case System::stop: stop_here(payload_of<int>(message)); return pool_->give(message);
+    case System::goodbye: return pool_->give(message);  // is for drivers
   }
   consume(message);
 }
@@ -380,12 +412,20 @@ void Pe::after(double seconds, const Callback& then) {
 
 void Pe::finish(int status) {
   if (stop_) return;
+  stop_here(status);
+  for (std::uint32_t process = 0; cluster_ && process < cluster_->carrier->processes(); ++process)
+    if (process != cluster_->carrier->process())
+      if (Header* const message = system(System::stop, 0, status))
+        forward(cluster_->first_of[process], message);
+}
+
+void Pe::stop_here(int status) {
   mailbox_->status.store(std::max(status, mailbox_->status.load(std::memory_order_relaxed)),
                          std::memory_order_relaxed);
   stop_ = true;
-  for (std::uint32_t pe = 0; pe < count_; ++pe) {
-    mailboxes_[pe]->stop.store(true, std::memory_order_relaxed);
-    waiter_.ring(static_cast<int>(pe));
+  for (std::uint32_t rank = 0; rank < mailboxes_.size(); ++rank) {
+    mailboxes_[rank]->stop.store(true, std::memory_order_relaxed);
+    waiter_.ring(static_cast<int>(rank));
   }
 }
 

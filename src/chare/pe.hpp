@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "chare/balancer.hpp"
+#include "chare/cluster.hpp"
 #include "chare/elements.hpp"
 #include "chare/entries.hpp"
 #include "chare/reduction.hpp"
@@ -47,6 +48,9 @@ struct alignas(128) Mailbox {
   message::atomic<bool> stop = false;        // by whoever ends the job
   message::atomic<int> status = 0;
   plan::Seat seat;  // where its PE runs
+
+  // With an inbox for that many; null: there is no memory.
+  static Mailbox* make(space::Space& space, std::uint32_t producers);
 };
 
 // The runtime's own messages.
@@ -65,8 +69,10 @@ enum class System : std::uint16_t {
   save,  // checkpoint()
   saved,
   restore,
-  count,  // a wave's way down; these two are not counted themselves
-  counted
+  count,  // a wave's way down; these are not counted themselves
+  counted,
+  stop,     // to the first PE of another process
+  goodbye,  // between drivers: nothing comes behind it
 };
 
 enum Flags : unsigned {  // none: a call of an entry method of one element
@@ -74,7 +80,8 @@ enum Flags : unsigned {  // none: a call of an entry method of one element
   constructor = 2,
   of_the_system = 4,
   written_out = 8,  // its arguments are as they go between processes
-  to_some = 16      // `element` says how many; their numbers are the last of its bytes
+  to_some = 16,     // `element` says how many; their numbers are the last of its bytes
+  parcel = 32       // for another process: cluster.hpp
 };
 
 // What PEs of one job have in common.
@@ -88,8 +95,8 @@ struct Kind {
 inline constexpr std::int64_t long_ns = 1000;   // several times what it takes to publish a message
 inline constexpr unsigned sampled = 127;        // one short run of so many
 inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
-inline constexpr std::uint32_t buffer_tag =
-    0x10000;  // of the debug mode; others are numbers of entry methods
+// Of the debug mode; others are numbers of entry methods.
+inline constexpr std::uint32_t buffer_tag = 0x10000, message_tag = 0x10001;
 // A callback of the runtime's own: PE 0 asks how many elements that array has.
 inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
 // Another: all elements of that array have asked to be balanced; the result is what is called then.
@@ -101,7 +108,8 @@ inline constexpr auto save_elements = static_cast<Callback::Kind>(102);
 
 class Pe {
  public:
-  Pe(space::Space& space, message::Waiter& waiter, const Kind& kind);
+  // `cluster`: its process is one of several; null: the ranks of the space are all.
+  Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* cluster = nullptr);
   Pe(const Pe&) = delete;
   Pe& operator=(const Pe&) = delete;
   ~Pe();
@@ -209,9 +217,14 @@ class Pe {
   void send(std::uint32_t pe, Header* message);     // for another, counted
   void tell(std::uint32_t pe, Header* message);     // of the system, counted; it may be this PE
   void forward(std::uint32_t pe, Header* message);  // not counted again
+  void push(std::uint32_t rank, Header* message);   // of this space
+  void ship(std::uint32_t pe, Header* message);     // to another process
+  void drive(Header* parcel);                       // this PE is the driver
+  [[nodiscard]] bool is_local(std::uint32_t pe) const { return pe - first_ < local_; }
   // Of its first `arguments` bytes, all of a message to one; with so many bytes behind them.
   Header* copy(const Header* message, std::size_t arguments, std::size_t behind = 0);
-  Header* write_out(Header* message);  // null, and told: it can't leave the process
+  // With so many bytes behind; null, and told: it can't leave the process.
+  Header* write_out(Header* message, std::size_t behind = 0);
   Header* read_in(Header* message);
   void spread(const Header* message);  // to this PE's children in the tree of PEs
   template <class Payload>
@@ -251,6 +264,8 @@ class Pe {
   void in_turn(std::uint16_t array, std::function<void()> begin);
   void turn_is_over(std::uint16_t array);
   void fail(const std::string& what);
+  void stop_here(int status);  // the PEs of this process
+  bool meet();                 // the other processes
   [[nodiscard]] std::string what_is(std::uint32_t tag) const;
   // The end
   void rest();
@@ -265,8 +280,11 @@ class Pe {
   space::Space& space_;
   message::Waiter& waiter_;
   const Entries& entries_;
-  std::uint32_t number_, count_;
+  std::uint32_t number_, count_;  // of all PEs
+  // The first of this process, how many it has, and which of the space's ranks this one is.
+  std::uint32_t first_, local_, rank_;
   Kind kind_;
+  Cluster* cluster_;
   std::vector<char> written_;   // between processes, by entry: its messages have to be written out
   std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
@@ -277,6 +295,7 @@ class Pe {
   std::vector<Mailbox*> mailboxes_;
   std::unique_ptr<message::Pool> pool_;
   std::unique_ptr<message::Inbox<>> inbox_;
+  std::unique_ptr<Gate> gate_;  // this PE is the driver
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<std::uint32_t> staged_;  // peers that have messages on their lanes
   Header *own_first_ = nullptr, *own_last_ = nullptr;
@@ -308,30 +327,36 @@ inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
   if (!memory) [[unlikely]]
     return no_memory(bytes), nullptr;
   return new (memory) Header{.next = nullptr,
-                             .producer = number_,
+                             .producer = rank_,
                              .entry = entry,
                              .array = 0,
                              .element = 0,
-                             .units = static_cast<std::uint32_t>((bytes + 15) / 16) & 0x7ffffff,
+                             .units = static_cast<std::uint32_t>((bytes + 15) / 16) & 0x3ffffff,
                              .flags = 0,
                              .priority = 0};
 }
 
 inline void Pe::forward(std::uint32_t pe, Header* message) {
+  if (!is_local(pe)) [[unlikely]]
+    return ship(pe, message);
   if (message->entry < written_.size() && written_[message->entry] && !(message->flags & written_out)) {
     message = write_out(message);
     if (!message) return;
   }
-  Peer& peer = *peers_[pe];
+  push(pe - first_, message);
+}
+
+inline void Pe::push(std::uint32_t rank, Header* message) {
+  Peer& peer = *peers_[rank];
   bool published = peer.lane.push(reinterpret_cast<message::Link*>(message));
   if (!published && peer.lane.staged() == message::line_messages) published = peer.lane.flush();
   if (published) {
-    waiter_.ring(static_cast<int>(pe));
+    waiter_.ring(static_cast<int>(rank));
     return;
   }
   if (!peer.staged) {
     peer.staged = true;
-    staged_.push_back(pe);
+    staged_.push_back(rank);
   }
   if (is_prompt_) publish();
 }

@@ -133,6 +133,7 @@ void Pe::checkpoint(core::ElementBase& from, const char* path, const Callback& t
 }
 
 plan::Levels Pe::levels() const {
+  if (cluster_) return plan::levels_of(cluster_->seats);
   std::vector<plan::Seat> seats;
   for (const Mailbox* box : mailboxes_) seats.push_back(box->seat);
   return plan::levels_of(seats);

@@ -20,7 +20,7 @@ void take_header(Header& to, const Header& from, unsigned flags) {
   to.array = from.array;
   to.element = from.element;
   to.priority = from.priority;
-  to.flags = flags & 0x1f;
+  to.flags = flags & 0x3f;
 }
 
 std::size_t bytes_of_numbers(std::size_t count) {
@@ -53,7 +53,8 @@ Header* Pe::copy(const Header* message, std::size_t arguments, std::size_t behin
 
 // As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
 // among them that are more than bytes say of themselves.
-Header* Pe::write_out(Header* message) {
+Header* Pe::write_out(Header* message, std::size_t behind_it) {
+  const bool deep = !kind_.processes;
   const core::Entry& entry = *entries_.entries[message->entry];
   const std::size_t behind = message->bytes() - sizeof(Header);
   Header* out = nullptr;
@@ -61,15 +62,15 @@ Header* Pe::write_out(Header* message) {
     fail("an argument of " + name_of(entry) +
          " can't leave its process: give its type a serialize(), or run with --mode threads");
   } else {
-    const std::size_t bytes = sizeof(Header) + sizeof(Original) + behind + entry.write(message, nullptr);
-    out = get(bytes, message->entry);
+    const std::size_t written = entry.write(message, nullptr, deep);
+    out = get(sizeof(Header) + sizeof(Original) + behind + written + behind_it, message->entry);
   }
   if (out) {
     const Original original{message->bytes()};
     char* at = reinterpret_cast<char*>(out + 1);
     std::memcpy(at, &original, sizeof original);
     std::memcpy(at + sizeof original, message + 1, behind);
-    entry.write(message, at + sizeof original + behind);
+    entry.write(message, at + sizeof original + behind, deep);
     take_header(*out, *message, message->flags | written_out);
   }
   drop(message);
@@ -83,11 +84,43 @@ Header* Pe::read_in(Header* message) {
     const std::size_t behind = original.bytes - sizeof(Header);
     char* const at = reinterpret_cast<char*>(message + 1) + sizeof original;
     std::memcpy(static_cast<void*>(out + 1), at, behind);
-    entries_.entries[message->entry]->read(at + behind, out);
+    entries_.entries[message->entry]->read(at + behind, out, !kind_.processes);
     take_header(*out, *message, message->flags & ~written_out);
   }
   pool_->give(message);
   return out;
+}
+
+void Pe::ship(std::uint32_t pe, Header* message) {
+  const bool is_flat = (message->flags & (of_the_system | written_out)) ||
+                       entries_.entries[message->entry]->travel == core::Entry::Travel::as_it_lies;
+  Header* out = nullptr;
+  if (is_flat) {
+    out = get(message->bytes() + sizeof(Address), message->entry);
+    if (out) {
+      std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes() - sizeof(Header));
+      take_header(*out, *message, message->flags);
+    }
+    pool_->give(message);
+  } else {
+    out = write_out(message, sizeof(Address));
+  }
+  if (!out) return;
+  out->flags |= parcel;
+  const Address to{pe};
+  std::memcpy(reinterpret_cast<char*>(out) + out->bytes() - sizeof to, &to, sizeof to);
+  if (gate_)
+    drive(out);
+  else
+    push(cluster_->driver(), out);
+}
+
+// Once the job ends only that is told.
+void Pe::drive(Header* out) {
+  const bool ends = (out->flags & of_the_system) && static_cast<System>(out->entry) == System::stop;
+  if (stop_ && !ends) return drop(out);
+  gate_->send(out);
+  if (is_prompt_) gate_->flush();
 }
 
 void Pe::spread(const Header* message) {

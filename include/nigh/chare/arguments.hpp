@@ -116,16 +116,19 @@ struct Arguments {
 
   // Between processes: those arguments that are not the bytes they are kept as.
   static constexpr Entry::Travel travel() {
-    if constexpr ((Parameter<P>::travels_as_bytes && ...))
+    if constexpr ((Parameter<P>::plain && ...))
       return Entry::Travel::as_it_lies;
+    else if constexpr ((Parameter<P>::travels_as_bytes && ...))
+      return Entry::Travel::in_shared_memory;
     else
       return (Parameter<P>::travels && ...) ? Entry::Travel::written : Entry::Travel::never;
   }
-  // Their bytes were copied before; the arguments remain to be destroyed, but what buffers hold has gone.
-  static std::size_t write(Header* message, char* into) {
-    Archive archive(into ? Archive::Does::write : Archive::Does::count, into);
-    each_written(message, [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
-    if (into) std::apply([](auto&... kept) { (release(kept), ...); }, of(message));
+  // Their bytes were copied before; the arguments remain to be destroyed. Not deep: what buffers hold has
+  // gone.
+  static std::size_t write(Header* message, char* into, bool deep) {
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, deep);
+    each_written(message, deep, [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
+    if (into && !deep) std::apply([](auto&... kept) { (release(kept), ...); }, of(message));
     return archive.bytes();
   }
   template <class T>
@@ -134,10 +137,10 @@ struct Arguments {
   static void release(Buffer<T>& buffer) {
     buffer.release();
   }
-  static void read(char* from, Header* into) {
-    Archive archive(Archive::Does::read, from);
+  static void read(char* from, Header* into, bool deep) {
+    Archive archive(Archive::Does::read, from, deep);
     each_written(
-        into,
+        into, deep,
         [&](auto& kept) {
           new (static_cast<void*>(&kept)) std::remove_reference_t<decltype(kept)>();
           archive(kept);
@@ -145,13 +148,13 @@ struct Arguments {
         std::index_sequence_for<P...>());
   }
   static constexpr auto writer() -> decltype(Entry::write) {
-    if constexpr (travel() == Entry::Travel::written)
+    if constexpr (travel() == Entry::Travel::written || travel() == Entry::Travel::in_shared_memory)
       return write;
     else
       return nullptr;
   }
   static constexpr auto reader() -> decltype(Entry::read) {
-    if constexpr (travel() == Entry::Travel::written)
+    if constexpr (travel() == Entry::Travel::written || travel() == Entry::Travel::in_shared_memory)
       return read;
     else
       return nullptr;
@@ -159,11 +162,13 @@ struct Arguments {
 
  private:
   template <class Use, std::size_t... I>
-  static void each_written(Header* message, Use&& use, std::index_sequence<I...>) {
-    Kept& kept = of(message);
+  static void each_written(Header* message, [[maybe_unused]] bool deep, Use&& use,
+                           std::index_sequence<I...>) {
+    [[maybe_unused]] Kept& kept = of(message);
     auto look = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
-      if constexpr (!Parameter<std::tuple_element_t<i, std::tuple<P...>>>::travels_as_bytes)
-        use(std::get<i>(kept));
+      using Of = Parameter<std::tuple_element_t<i, std::tuple<P...>>>;
+      if constexpr (!Of::plain)
+        if (deep || !Of::travels_as_bytes) use(std::get<i>(kept));
     };
     (look(std::integral_constant<std::size_t, I>()), ...);
   }

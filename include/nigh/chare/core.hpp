@@ -46,11 +46,11 @@ struct alignas(16) Header {
   std::uint16_t entry;
   std::uint16_t array;
   std::uint64_t element;     // number of the index within its array
-  std::uint32_t units : 27;  // of 16 bytes: how long all of it is
-  std::uint32_t flags : 5;
+  std::uint32_t units : 26;  // of 16 bytes: how long all of it is
+  std::uint32_t flags : 6;
   std::int32_t priority;
   [[nodiscard]] std::size_t bytes() const { return std::size_t{16} * units; }
-  static constexpr std::size_t most_bytes = std::size_t{16} * ((1U << 27) - 1);
+  static constexpr std::size_t most_bytes = std::size_t{16} * ((1U << 26) - 1);
 };
 static_assert(sizeof(Header) == 32, "with two or three arguments a message is one line");
 
@@ -69,11 +69,12 @@ struct Entry {
   // Arguments from the result of a reduction; false: they do not fit. Null `into`: only asks, returns the
   // size in `bytes`.
   bool (*from_result)(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes);
-  // Between processes. How it may go: as it lies, or written out behind the bytes of the message (null
-  // `into`: only counts) and read again over a copy of these.
-  enum class Travel : std::uint8_t { as_it_lies, written, never } travel;
-  std::size_t (*write)(Header*, char* into);
-  void (*read)(char* from, Header* into);
+  // Between processes. How it may go: as it lies, so far only where the memory of buffers is shared, or
+  // written out behind the bytes of the message (null `into`: only counts) and read again over a copy of
+  // these. `deep`: what buffers hold goes, too.
+  enum class Travel : std::uint8_t { as_it_lies, in_shared_memory, written, never } travel;
+  std::size_t (*write)(Header*, char* into, bool deep);
+  void (*read)(char* from, Header* into, bool deep);
   std::uint16_t number = 0;
   Entry* next = nullptr;
 };
@@ -140,9 +141,10 @@ struct Settings {
   int pes = 0;
   int mode = 0;
   bool debug = false;
+  bool comm_thread = false;
 };
 NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
-// Takes --pes, --mode and --chare-debug out of the command line. False: told what is wrong.
+// Takes --pes, --mode, --comm-thread and --chare-debug out of the command line. False: told what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 
 // What every element has.

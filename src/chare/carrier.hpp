@@ -1,0 +1,70 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How messages go between processes that share no memory: as bytes, in their order. One thread of a process
+// drives it. Two exist: carrier_shm.hpp (POSIX shared memory, copied in and out) and, in libraries of their
+// own for each MPI, carrier_mpi.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nigh/chare/core.hpp"
+
+namespace nigh::chare {
+
+inline constexpr std::uint32_t carrier_version = 1;
+
+class Carrier {
+ public:
+  // Whose messages they are.
+  class Owner {
+   public:
+    Owner() = default;
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+    // For a message that comes; null: there is none, and the job ends.
+    virtual core::Header* memory(std::size_t bytes) = 0;
+    virtual void came(core::Header* message) = 0;
+    virtual void sent(core::Header* message) = 0;  // it may be used again
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+  virtual ~Carrier() = default;
+
+  // This process among those of the job; among those of the job that may use the same CPUs.
+  [[nodiscard]] std::uint32_t process() const { return process_; }
+  [[nodiscard]] std::uint32_t processes() const { return processes_; }
+  [[nodiscard]] std::uint32_t neighbour() const { return neighbour_; }
+  [[nodiscard]] std::uint32_t neighbours() const { return neighbours_; }
+
+  // What each process says, by all of them at the same time and before any message; a few kilobytes.
+  virtual std::vector<std::string> exchange(const std::string& mine) = 0;
+  virtual void send(std::uint32_t to, core::Header* message, Owner& owner) = 0;
+  // What was sent is on its way without another send().
+  virtual void flush() = 0;
+  // Sends and receives what it can at once. False: there was nothing to do.
+  virtual bool progress(Owner& owner) = 0;
+  [[nodiscard]] virtual bool all_sent() const = 0;
+  // That process has ended without a word.
+  [[nodiscard]] virtual bool is_dead(std::uint32_t process) = 0;
+  // This process can't go on, and the others wait for it.
+  virtual void abandon() = 0;
+
+ protected:
+  std::uint32_t process_ = 0, processes_ = 1, neighbour_ = 0, neighbours_ = 1;
+};
+
+// Of libnigh-chare-MPI.so. Null, and why: it can't be.
+using MakeCarrier = Carrier* (*)(std::uint32_t version, bool serialized, char* why, std::size_t why_bytes);
+extern "C" __attribute__((visibility("default"))) Carrier* nigh_chare_carrier(std::uint32_t version,
+                                                                              bool serialized, char* why,
+                                                                              std::size_t why_bytes);
+
+}  // namespace nigh::chare

@@ -1,0 +1,252 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chare/carrier_shm.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace nigh::chare {
+
+namespace {
+
+// All rings together; each is a power of two within these bounds.
+constexpr std::size_t wanted = std::size_t{32} << 20, least = std::size_t{16} << 10,
+                      most = std::size_t{1} << 20;
+
+tl::unexpected<Error> no_memory(std::size_t bytes, std::uint32_t processes, int error) {
+  return fail(Errc::io,
+              "/dev/shm gives no " + std::to_string(bytes >> 20) + " MiB for the messages of " +
+                  std::to_string(processes) + " PEs: " + std::strerror(error),
+              error);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ShmCarrier>> ShmCarrier::make(std::uint32_t processes) {
+  const std::size_t rings = std::size_t{processes} * processes;
+  const std::size_t ring_bytes = std::clamp(std::bit_floor(wanted / rings), least, most);
+  const std::size_t bytes = rings * (sizeof(Ring) + ring_bytes);
+  const std::string name = "/nigh-chare-" + std::to_string(::getpid());
+  const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return no_memory(bytes, processes, errno);
+  ::shm_unlink(name.c_str());  // the mapping is inherited: nothing is left whatever happens
+  // All of it now: a full file system would show as SIGBUS later.
+  const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  void* const memory =
+      error != 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const int failed = error != 0 ? error : errno;
+  ::close(file);
+  if (memory == MAP_FAILED) return no_memory(bytes, processes, failed);
+  return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes, memory, bytes, ring_bytes));
+}
+
+// Ring (from, to) is number from * processes + to; their bytes lie behind all of them.
+ShmCarrier::ShmCarrier(std::uint32_t processes, void* memory, std::size_t bytes, std::size_t ring_bytes)
+    : memory_(memory),
+      memory_bytes_(bytes),
+      ring_bytes_(ring_bytes),
+      out_(processes),
+      in_(processes),
+      children_(processes) {
+  processes_ = neighbours_ = processes;
+  auto* const rings = static_cast<Ring*>(memory);
+  for (std::size_t i = 0; i < std::size_t{processes} * processes; ++i) new (rings + i) Ring;
+}
+
+ShmCarrier::~ShmCarrier() { ::munmap(memory_, memory_bytes_); }
+
+void ShmCarrier::become(std::uint32_t process, pid_t first) {
+  process_ = neighbour_ = process;
+  first_ = first;
+  auto* const rings = static_cast<Ring*>(memory_);
+  char* const bytes = reinterpret_cast<char*>(rings + std::size_t{processes_} * processes_);
+  for (std::uint32_t other = 0; other < processes_; ++other) {
+    const std::size_t out = std::size_t{process} * processes_ + other,
+                      in = std::size_t{other} * processes_ + process;
+    out_[other].ring = rings + out, out_[other].bytes = bytes + out * ring_bytes_;
+    in_[other].ring = rings + in, in_[other].bytes = bytes + in * ring_bytes_;
+  }
+}
+
+std::size_t ShmCarrier::put(Out& out, const char* from, std::size_t bytes) {
+  if (out.written + bytes - out.read > ring_bytes_) out.read = out.ring->read.load(std::memory_order_acquire);
+  const std::size_t now = std::min<std::size_t>(bytes, ring_bytes_ - (out.written - out.read));
+  const std::size_t at = out.written & (ring_bytes_ - 1), first = std::min(now, ring_bytes_ - at);
+  std::memcpy(out.bytes + at, from, first);
+  std::memcpy(out.bytes, from + first, now - first);
+  out.written += now;
+  return now;
+}
+
+std::size_t ShmCarrier::get(In& in, std::uint64_t written, char* to, std::size_t bytes) const {
+  const std::size_t now = std::min<std::size_t>(bytes, written - in.read);
+  const std::size_t at = in.read & (ring_bytes_ - 1), first = std::min(now, ring_bytes_ - at);
+  std::memcpy(to, in.bytes + at, first);
+  std::memcpy(to + first, in.bytes, now - first);
+  in.read += now;
+  return now;
+}
+
+void ShmCarrier::publish(Out& out) {
+  out.ring->written.store(out.written, std::memory_order_release);
+  out.published = out.written;
+}
+
+std::vector<std::string> ShmCarrier::exchange(const std::string& mine) {
+  std::vector<std::string> all(processes_);
+  all[process_] = mine;
+  std::string sent(sizeof(std::uint64_t), 0);
+  const std::uint64_t size = mine.size();
+  std::memcpy(sent.data(), &size, sizeof size);
+  sent += mine;
+  std::vector<std::size_t> out_done(processes_), in_done(processes_);
+  std::vector<std::string> came(processes_);
+  for (std::uint32_t left = 2 * (processes_ - 1); left > 0;) {
+    for (std::uint32_t other = 0; other < processes_; ++other) {
+      if (other == process_) continue;
+      if (out_done[other] < sent.size()) {
+        out_done[other] += put(out_[other], sent.data() + out_done[other], sent.size() - out_done[other]);
+        publish(out_[other]);
+        if (out_done[other] == sent.size()) --left;
+      }
+      In& in = in_[other];
+      std::string& text = came[other];
+      if (text.empty()) text.resize(sizeof size);
+      const std::size_t before = in_done[other];
+      if (before == text.size()) continue;
+      in_done[other] += get(in, in.ring->written.load(std::memory_order_acquire), text.data() + before,
+                            text.size() - before);
+      in.ring->read.store(in.read, std::memory_order_release);
+      std::uint64_t length = 0;
+      std::memcpy(&length, text.data(), sizeof length);
+      if (before < sizeof size && in_done[other] == sizeof size) text.resize(sizeof size + length);
+      if (in_done[other] == text.size() && in_done[other] >= sizeof size + length) {
+        all[other] = text.substr(sizeof size);
+        --left;
+      }
+      if (is_dead(other)) return all;  // who misses it, sees an empty text
+    }
+    ::sched_yield();
+  }
+  return all;
+}
+
+// The rest of the first message that waits. True: some of it went.
+bool ShmCarrier::go_on(Out& out, Owner& owner) {
+  bool did = false;
+  while (!out.waiting.empty()) {
+    core::Header* const message = out.waiting.front();
+    const std::size_t went =
+        put(out, reinterpret_cast<const char*>(message) + out.done, message->bytes() - out.done);
+    did |= went > 0;
+    out.done += went;
+    if (out.done < message->bytes()) break;
+    out.done = 0;
+    out.waiting.pop_front();
+    --unsent_;
+    owner.sent(message);
+  }
+  return did;
+}
+
+void ShmCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+  Out& out = out_[to];
+  out.waiting.push_back(message);
+  ++unsent_;
+  if (out.waiting.size() == 1) go_on(out, owner);
+  if (out.written - out.published > ring_bytes_ / 4) publish(out);
+  if (!out.staged) staged_.push_back(to);
+  out.staged = true;
+}
+
+void ShmCarrier::flush() {
+  for (const std::uint32_t to : staged_) {
+    out_[to].staged = false;
+    if (out_[to].written != out_[to].published) publish(out_[to]);
+  }
+  staged_.clear();
+}
+
+bool ShmCarrier::take(In& in, Owner& owner) {
+  const std::uint64_t written = in.ring->written.load(std::memory_order_acquire);
+  if (written == in.read) return false;
+  while (written != in.read) {
+    if (!in.message) {  // a header is never cut: rings and messages are multiples of 16 bytes, so it may wrap
+      core::Header head;
+      if (written - in.read < sizeof head) break;
+      get(in, written, reinterpret_cast<char*>(&head), sizeof head);
+      in.message = owner.memory(head.bytes());
+      if (!in.message) {
+        in.read -= sizeof head;  // for later
+        break;
+      }
+      std::memcpy(static_cast<void*>(in.message), &head, sizeof head);
+      in.done = sizeof head;
+    }
+    in.done += get(in, written, reinterpret_cast<char*>(in.message) + in.done, in.message->bytes() - in.done);
+    if (in.done < in.message->bytes()) break;
+    owner.came(std::exchange(in.message, nullptr));
+  }
+  in.ring->read.store(in.read, std::memory_order_release);
+  return true;
+}
+
+bool ShmCarrier::progress(Owner& owner) {
+  bool did = false;
+  for (std::uint32_t other = 0; other < processes_; ++other) {
+    if (other == process_) continue;
+    Out& out = out_[other];
+    if (!out.waiting.empty() && go_on(out, owner)) {
+      publish(out);
+      did = true;
+    }
+    did |= take(in_[other], owner);
+  }
+  return did;
+}
+
+void ShmCarrier::reap(Child& child, bool waits) {
+  int status = 0;
+  if (child.pid <= 0 || child.status >= 0 || ::waitpid(child.pid, &status, waits ? 0 : WNOHANG) <= 0) return;
+  child.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// The first asks the system about those it forked, and marks it at the ring that nobody uses.
+bool ShmCarrier::is_dead(std::uint32_t process) {
+  Ring& mark = static_cast<Ring*>(memory_)[std::size_t{process} * processes_ + process];
+  if (process_ == 0) {
+    reap(children_[process], false);
+    if (children_[process].status >= 0) mark.written.store(1, std::memory_order_relaxed);
+  }
+  const bool dead = process == 0 ? process_ != 0 && ::getppid() != first_
+                                 : mark.written.load(std::memory_order_relaxed) != 0;
+  if (dead) {
+    unsent_ -= out_[process].waiting.size();
+    out_[process].waiting.clear();
+  }
+  return dead;
+}
+
+int ShmCarrier::status_of(std::uint32_t process) {
+  reap(children_[process], true);
+  return std::max(children_[process].status, 0);
+}
+
+void ShmCarrier::abandon() {
+  if (process_ != 0) ::_exit(1);
+  for (const Child& child : children_)
+    if (child.pid > 0 && child.status < 0) ::kill(child.pid, SIGKILL);
+}
+
+}  // namespace nigh::chare

@@ -1,0 +1,83 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Processes that one has forked, over plain POSIX shared memory: for each two of them and each direction a
+// ring of bytes; the sender copies messages in, the receiver out. (The layer that seed 001 ends with,
+// Charm++'s pxshm; without its locks, since each ring has one writer.) A message may be larger than its ring.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <memory>
+
+#include "base/result.hpp"
+#include "chare/carrier.hpp"
+#include "message/atomic.hpp"
+
+namespace nigh::chare {
+
+class ShmCarrier final : public Carrier {
+ public:
+  // Before the others are forked. Errors: no memory (a full /dev/shm).
+  static Result<std::unique_ptr<ShmCarrier>> make(std::uint32_t processes);
+  ~ShmCarrier() override;
+  // This is process `process` from now on; `first` is the pid of the first.
+  void become(std::uint32_t process, pid_t first);
+  // At the first: that it has forked another; whether one has ended, with its status (128 + signal).
+  void forked(std::uint32_t process, pid_t pid) { children_[process].pid = pid; }
+  int status_of(std::uint32_t process);  // waits for it
+
+  std::vector<std::string> exchange(const std::string& mine) override;
+  void send(std::uint32_t to, core::Header* message, Owner& owner) override;
+  void flush() override;
+  bool progress(Owner& owner) override;
+  [[nodiscard]] bool all_sent() const override { return unsent_ == 0; }
+  [[nodiscard]] bool is_dead(std::uint32_t process) override;
+  void abandon() override;
+
+ private:
+  struct alignas(128) Ring {
+    message::atomic<std::uint64_t> written = 0;
+    char line[128 - sizeof(written)];
+    message::atomic<std::uint64_t> read = 0;
+  };
+  struct Out {
+    Ring* ring = nullptr;
+    char* bytes = nullptr;
+    std::uint64_t written = 0, published = 0, read = 0;  // read: as last seen
+    std::deque<core::Header*> waiting;
+    std::size_t done = 0;  // bytes of the first
+    bool staged = false;
+  };
+  struct In {
+    Ring* ring = nullptr;
+    const char* bytes = nullptr;
+    std::uint64_t read = 0;
+    core::Header* message = nullptr;  // that has come in part
+    std::size_t done = 0;
+  };
+  struct Child {
+    pid_t pid = 0;
+    int status = -1;  // it has not ended
+  };
+
+  ShmCarrier(std::uint32_t processes, void* memory, std::size_t bytes, std::size_t ring_bytes);
+  std::size_t put(Out& out, const char* from, std::size_t bytes);
+  std::size_t get(In& in, std::uint64_t written, char* to, std::size_t bytes) const;
+  void publish(Out& out);
+  bool go_on(Out& out, Owner& owner);
+  bool take(In& in, Owner& owner);
+  void reap(Child& child, bool waits);
+
+  void* memory_;
+  std::size_t memory_bytes_, ring_bytes_;
+  std::vector<Out> out_;
+  std::vector<In> in_;
+  std::vector<std::uint32_t> staged_;
+  std::size_t unsent_ = 0;
+  pid_t first_ = 0;
+  std::vector<Child> children_;
+};
+
+}  // namespace nigh::chare

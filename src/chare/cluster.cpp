@@ -1,0 +1,86 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chare/cluster.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "chare/pe.hpp"
+
+namespace nigh::chare {
+
+namespace {
+
+Address address_of(const Header* parcel) {
+  Address out;
+  std::memcpy(&out, reinterpret_cast<const char*>(parcel) + parcel->bytes() - sizeof out, sizeof out);
+  return out;
+}
+
+}  // namespace
+
+void Gate::send(Header* parcel) {
+  cluster_.carrier->send(cluster_.process_of(address_of(parcel).pe), parcel, *this);
+}
+
+Header* Gate::memory(std::size_t bytes) {
+  void* const out = pool_.get(bytes, message_tag);
+  if (!out) closing_ ? cluster_.carrier->abandon() : use_.no_memory(bytes);
+  return static_cast<Header*>(out);
+}
+
+void Gate::came(Header* message) {
+  const std::uint32_t pe = address_of(message).pe;
+  if (static_cast<System>(message->entry) == System::goodbye) {
+    has_left_[pe] = true;  // of that process
+    return pool_.give(message);
+  }
+  if (closing_) return pool_.give(message);
+  message->next = nullptr;
+  message->producer = number_;
+  message->units = (message->units - sizeof(Address) / 16) & 0x3ffffff;
+  message->flags &= ~unsigned{parcel} & 0x3f;
+  use_.hand_in(pe, message);
+}
+
+std::uint32_t Gate::first_dead() const {
+  for (std::uint32_t process = 0; process < cluster_.carrier->processes(); ++process)
+    if (!has_left_[process] && cluster_.carrier->is_dead(process)) return process;
+  return cluster_.carrier->processes();
+}
+
+void Gate::close() {
+  closing_ = true;
+  Carrier& carrier = *cluster_.carrier;
+  has_left_[carrier.process()] = true;
+  for (std::uint32_t process = 0; process < carrier.processes(); ++process) {
+    if (process == carrier.process()) continue;
+    Header* const message = memory(sizeof(Header) + sizeof(Address));
+    if (!message) return;
+    new (message) Header{};
+    message->entry = static_cast<std::uint16_t>(System::goodbye);
+    message->flags = of_the_system | parcel;
+    message->units = (sizeof(Header) + sizeof(Address)) / 16;
+    const Address from{carrier.process()};
+    std::memcpy(static_cast<void*>(message + 1), &from, sizeof from);
+    carrier.send(process, message, *this);
+  }
+  carrier.flush();
+  auto is_over = [&] {
+    return carrier.all_sent() && std::find(has_left_.begin(), has_left_.end(), false) == has_left_.end();
+  };
+  for (unsigned idle = 0; !is_over();) {
+    idle = progress() ? 0 : idle + 1;
+    if (idle % 1000 == 999) {
+      const std::uint32_t dead = first_dead();
+      if (dead < carrier.processes()) has_left_[dead] = true;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } else if (idle % 16 == 15) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+}  // namespace nigh::chare

@@ -1,0 +1,80 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A job of several processes that share no memory. PEs are numbered through all of them; those of one process
+// are threads, which hand what is for another process to the one that drives the carrier: the first PE, or a
+// communication thread.
+//
+//     PE ─ lane ─► driver ─ carrier ═══► carrier ─ driver ─ lane ─► PE
+//
+// Such a message is a parcel: its arguments are bytes, and the number of the PE it is for stands behind them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "chare/carrier.hpp"
+#include "message/atomic.hpp"
+#include "message/pool.hpp"
+#include "plan/levels.hpp"
+
+namespace nigh::chare {
+
+struct Cluster {
+  Carrier* carrier = nullptr;
+  std::vector<std::uint32_t> first_of;  // PE of each process, and how many there are in all
+  bool has_thread = false;
+  std::vector<plan::Seat> seats;      // of all PEs; for the first of this process
+  message::atomic<bool> met = false;  // the driver may begin
+
+  [[nodiscard]] std::uint32_t first() const { return first_of[carrier->process()]; }
+  [[nodiscard]] std::uint32_t local() const { return first_of[carrier->process() + 1] - first(); }
+  [[nodiscard]] std::uint32_t pes() const { return first_of.back(); }
+  [[nodiscard]] std::uint32_t process_of(std::uint32_t pe) const {
+    return static_cast<std::uint32_t>(std::upper_bound(first_of.begin(), first_of.end(), pe) -
+                                      first_of.begin() - 1);
+  }
+  // Among the ranks of this process's space.
+  [[nodiscard]] std::uint32_t driver() const { return has_thread ? local() : 0; }
+};
+
+struct alignas(16) Address {  // the last of a parcel
+  std::uint32_t pe = 0;
+};
+
+// Where parcels leave and enter, used by the driver alone.
+class Gate final : public Carrier::Owner {
+ public:
+  // What the driver does with what came for a PE of this process, and when there is no memory for it.
+  struct Use {
+    std::function<void(std::uint32_t pe, core::Header*)> hand_in;
+    std::function<void(std::size_t bytes)> no_memory;
+  };
+  // `number` of the driver among its process's pools.
+  Gate(Cluster& cluster, message::Pool& pool, std::uint32_t number, Use use)
+      : cluster_(cluster), pool_(pool), number_(number), use_(std::move(use)) {}
+
+  void send(core::Header* parcel);
+  void flush() { cluster_.carrier->flush(); }
+  bool progress() { return cluster_.carrier->progress(*this); }
+  // The first process that has ended without a word; all of them: none has.
+  [[nodiscard]] std::uint32_t first_dead() const;
+  // Until nothing comes any more: what does is dropped.
+  void close();
+
+  core::Header* memory(std::size_t bytes) override;
+  void came(core::Header* message) override;
+  void sent(core::Header* message) override { pool_.give(message); }
+
+ private:
+  Cluster& cluster_;
+  message::Pool& pool_;
+  std::uint32_t number_;
+  Use use_;
+  std::vector<bool> has_left_ = std::vector<bool>(cluster_.carrier->processes());
+  bool closing_ = false;
+};
+
+}  // namespace nigh::chare

@@ -1,0 +1,169 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Jobs of several processes that share no memory: those that this one forks, and those that mpirun has
+// started.
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "chare/carrier_shm.hpp"
+#include "chare/entries.hpp"
+#include "chare/job.hpp"
+#include "chare/pe.hpp"
+#include "sys/mpi_library.hpp"
+
+namespace nigh::chare {
+
+namespace {
+
+struct Launcher {
+  const char *size, *mpi;
+};
+constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"PMI_SIZE", "mpich"}};
+
+const Launcher* launcher() {
+  for (const Launcher& one : launchers)
+    if (std::getenv(one.size)) return &one;
+  return nullptr;
+}
+
+// What a process tells the others of its PEs.
+struct Card {
+  std::uint64_t digest = 0;
+  char host[64] = {};
+};
+
+}  // namespace
+
+bool started_by_mpi() {
+  const Launcher* const one = launcher();
+  return one && std::atoi(std::getenv(one->size)) > 1;
+}
+
+// Where all PEs run, and that they run one program.
+bool Pe::meet() {
+  Card card;
+  card.digest = entries_.digest;
+  ::gethostname(card.host, sizeof card.host - 1);
+  std::string mine(reinterpret_cast<const char*>(&card), sizeof card);
+  for (std::uint32_t rank = 0; rank < local_; ++rank)
+    mine.append(reinterpret_cast<const char*>(&mailboxes_[rank]->seat), sizeof(plan::Seat));
+  const std::vector<std::string> all = cluster_->carrier->exchange(mine);
+  std::vector<std::string> hosts;
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    const std::uint32_t pes = cluster_->first_of[process + 1] - cluster_->first_of[process];
+    if (all[process].size() != sizeof card + pes * sizeof(plan::Seat)) {
+      std::fprintf(stderr, "nigh chare: PE %u died before the job began\n", cluster_->first_of[process]);
+      return false;
+    }
+    std::memcpy(&card, all[process].data(), sizeof card);
+    if (card.digest != entries_.digest) {
+      std::fprintf(stderr, "nigh chare: PE %u runs another program than PE %u\n", cluster_->first_of[process],
+                   number_);
+      return false;
+    }
+    const auto found = std::find(hosts.begin(), hosts.end(), card.host);
+    const int host = static_cast<int>(found - hosts.begin());
+    if (found == hosts.end()) hosts.emplace_back(card.host);
+    for (std::uint32_t i = 0; i < pes; ++i) {
+      plan::Seat seat;
+      std::memcpy(&seat, all[process].data() + sizeof card + i * sizeof seat, sizeof seat);
+      constexpr int most = 1 << 16;  // of a host's caches, nodes and sockets
+      if (seat.cache >= 0) seat.cache += host * most;
+      if (seat.node >= 0) seat.node += host * most;
+      seat.socket = std::max(seat.socket, 0) + host * most;
+      cluster_->seats.push_back(seat);
+    }
+  }
+  cluster_->met.store(true, std::memory_order_release);
+  waiter_.ring(static_cast<int>(cluster_->driver()));
+  return true;
+}
+
+int run_forked(const core::Settings& settings, void (*main)(void*), void* argument) {
+  const CpuSet usable = usable_cpus();
+  const int pes = settings.pes > 0 ? settings.pes : usable.count();
+  if (pes > 256) {
+    std::fprintf(stderr, "nigh chare: at most 256 PEs can be processes of --mode shm, not %d\n", pes);
+    return 1;
+  }
+  const auto count = static_cast<std::uint32_t>(pes);
+  auto carrier = ShmCarrier::make(count);
+  if (!carrier) {
+    std::fprintf(stderr, "nigh chare: %s\n", carrier.error().message.c_str());
+    return 1;
+  }
+  Cluster cluster;
+  cluster.carrier = carrier->get();
+  for (std::uint32_t pe = 0; pe <= count; ++pe) cluster.first_of.push_back(pe);
+  std::fflush(nullptr);  // else each of them writes what is left in its buffers
+  const pid_t first = ::getpid();
+  std::uint32_t process = 0;
+  for (std::uint32_t next = 1; next < count && process == 0; ++next) {
+    const pid_t pid = ::fork();
+    if (pid < 0) {
+      std::fprintf(stderr, "nigh chare: PE %u of %d can't be started: %s\n", next, pes, std::strerror(errno));
+      (*carrier)->abandon();
+      return 1;
+    }
+    if (pid == 0)
+      process = next;
+    else
+      (*carrier)->forked(next, pid);
+  }
+  (*carrier)->become(process, first);
+  int status = run_threads(settings, {usable, static_cast<int>(process), pes}, &cluster,
+                           process == 0 ? main : nullptr, argument);
+  if (process != 0) {
+    std::fflush(nullptr);
+    ::_exit(status);
+  }
+  for (std::uint32_t other = 1; other < count; ++other)
+    status = std::max(status, (*carrier)->status_of(other));
+  return status;
+}
+
+int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argument) {
+  const Launcher* const started = launcher();
+  char why[512];
+  void* const library = sys::open_by_mpi("chare", started ? started->mpi : "",
+                                         reinterpret_cast<const void*>(&run_by_mpi), why, sizeof why);
+  if (!library) {
+    std::fprintf(stderr, "nigh chare: PEs run in several processes, but %s\n", why);
+    return 1;
+  }
+  const auto make = reinterpret_cast<MakeCarrier>(::dlsym(library, "nigh_chare_carrier"));
+  const std::unique_ptr<Carrier> carrier(make ? make(carrier_version, settings.comm_thread, why, sizeof why)
+                                              : nullptr);
+  if (!carrier) {
+    std::fprintf(stderr, "nigh chare: %s\n", make ? why : "a carrier of another version was found");
+    return 1;
+  }
+  const CpuSet usable = usable_cpus();
+  const int thread = settings.comm_thread ? 1 : 0, neighbours = static_cast<int>(carrier->neighbours());
+  const int pes = settings.pes > 0 ? settings.pes : std::max(usable.count() / neighbours - thread, 1);
+  if (pes > most_pes) {
+    std::fprintf(stderr, "nigh chare: at most %d PEs can be in a process, not %d\n", most_pes, pes);
+    carrier->abandon();
+    return 1;
+  }
+  Cluster cluster;
+  cluster.carrier = carrier.get();
+  cluster.has_thread = settings.comm_thread;
+  cluster.first_of.push_back(0);
+  for (const std::string& one : carrier->exchange(std::to_string(pes)))
+    cluster.first_of.push_back(cluster.first_of.back() + static_cast<std::uint32_t>(std::atoi(one.c_str())));
+  const Places places{usable, static_cast<int>(carrier->neighbour()) * (pes + thread),
+                      neighbours * (pes + thread)};
+  return run_threads(settings, places, &cluster, carrier->process() == 0 ? main : nullptr, argument);
+}
+
+}  // namespace nigh::chare
