@@ -99,10 +99,10 @@ def check_kneighbor(program):
     for wrong in (["--subject", "none"], ["--subject"], ["--teams", "3"], ["--teams", "16"], ["--frob"]):
         done = run(program, wrong)
         assert done.returncode == 2 and "usage" in done.stderr, f"{wrong}: {done.returncode} {done.stderr}"
-    for name in ("nigh-threads", "nigh-spoiled"):
+    for name in ("nigh-threads", "nigh-posix-shm", "nigh-spoiled"):
         for pes in ("1", "2", "4"):
             done = run(program, ["--subject", name, "--teams", pes, "--quick"])
-            report, right = json.loads(done.stdout), name == "nigh-threads"
+            report, right = json.loads(done.stdout), name != "nigh-spoiled"
             assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
             assert len(report["results"]) == 6, done.stdout
     for library in ("openmpi", "mpich"):
@@ -122,7 +122,7 @@ def check_moving(program):
     for wrong in (["--subject", "none"], ["--teams", "0"], ["--frob"]):
         done = run(program, wrong)
         assert done.returncode == 2 and "usage" in done.stderr, f"{wrong}: {done.returncode} {done.stderr}"
-    for name, pes in (("nigh-threads", "1"), ("nigh-threads", "2"), ("nigh-threads", "5"), ("nigh-fixed", "3"), ("nigh-spoiled", "2")):
+    for name, pes in (("nigh-threads", "1"), ("nigh-threads", "2"), ("nigh-threads", "5"), ("nigh-fixed", "3"), ("nigh-posix-shm", "3"), ("nigh-spoiled", "2")):
         done = run(program, ["--subject", name, "--teams", pes, "--quick"])
         report, right = json.loads(done.stdout), name != "nigh-spoiled"
         assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"

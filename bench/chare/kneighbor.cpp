@@ -8,6 +8,8 @@
 //
 //     bounced   the payload is never looked at and goes back as it came: what Charm++ measures
 //     touched   all of it is written before it is sent and read when it has come, both ways
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "common/batches.hpp"
+#include "modes.hpp"
 #include "nigh/chare.hpp"
 #include "peers.hpp"
 
@@ -143,6 +146,10 @@ struct Block : nc::Element<Block> {
 struct alignas(128) Line {
   std::atomic<int> value;
 };
+// Where PEs share no memory of messages. Forked ones: a mapping from before; by mpirun: seconds, measured
+// before the job, so that a change meanwhile is not seen.
+Line* mapped_lines = nullptr;
+double line_before = -1;
 struct Driver : nc::Element<Driver> {
   explicit Driver(bool quick) : quick(quick) {}
   void begin(nc::Array<Block> all) {
@@ -153,22 +160,22 @@ struct Driver : nc::Element<Driver> {
   }
   void measure_line() {
     if (nc::pes() < 2) return line_measured(0);
-    lines = nc::Buffer<char>(2 * sizeof(Line));
-    auto* both = reinterpret_cast<Line*>(lines.data());
+    if (line_before >= 0) return line_measured(line_before);
+    if (!mapped_lines) lines = nc::Buffer<char>(2 * sizeof(Line));
+    both = mapped_lines ? mapped_lines : reinterpret_cast<Line*>(lines.data());
     new (both) Line[2]{};
     array()[1].send<&Driver::echo>(reinterpret_cast<std::uintptr_t>(both));
     proxy().send<&Driver::call>();  // after that has gone
   }
   static constexpr int rounds = 200;
   void echo(std::uintptr_t at) {
-    auto* both = reinterpret_cast<Line*>(at);
+    both = reinterpret_cast<Line*>(at);
     for (int i = 1; i <= rounds; ++i) {
       wait_for(both[0], i);
       both[1].value.store(i, std::memory_order_release);
     }
   }
   void call() {
-    auto* both = reinterpret_cast<Line*>(lines.data());
     double best = 1;
     for (int i = 1; i <= rounds; ++i) {
       const double from = now();
@@ -217,6 +224,7 @@ struct Driver : nc::Element<Driver> {
   bool quick = false, timed = false, wrong = false;
   nc::Array<Block> blocks;
   nc::Buffer<char> lines;
+  Line* both = nullptr;
   Batch batch;
   std::unique_ptr<Series> series;
   std::vector<bench::Measured> results;
@@ -260,7 +268,7 @@ int run_others(const Options& options, const std::string& folder) {
 }
 
 int usage() {
-  std::string names = "nigh-threads nigh-processes nigh-spoiled";
+  std::string names = bench::modes::names;
   for (const std::string& peer : bench::peers::names()) names += " " + peer;
   std::fprintf(
       stderr,
@@ -292,12 +300,19 @@ int main(int argc, char** argv) {
   if (std::find(others.begin(), others.end(), options.subject) != others.end())
     return run_others(options, slash == std::string::npos ? "." : self.substr(0, slash));
   const bool spoils = options.subject == "nigh-spoiled";  // must be found out
-  if (options.subject != "nigh-threads" && options.subject != "nigh-processes" && !spoils) return usage();
-  const bool threads = options.subject != "nigh-processes";
-  return nc::run(nc::Options{.pes = options.pes, .mode = threads ? nc::Mode::threads : nc::Mode::processes},
-                 [&] {
-                   auto drivers = nc::Array<Driver>::create({nc::pes()}, options.quick);
-                   auto blocks = nc::Array<Block>::create({elements}, drivers[0], spoils);
-                   drivers[0].send<&Driver::begin>(blocks);
-                 });
+  const auto own = bench::modes::options(options.subject, options.pes);
+  if (!own || options.subject == "nigh-fixed") return usage();
+  if (own->mode == nc::Mode::shm) {
+    void* const memory =
+        mmap(nullptr, 2 * sizeof(Line), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return std::perror("kneighbor: mmap"), 1;
+    mapped_lines = static_cast<Line*>(memory);
+  } else if (own->mode == nc::Mode::mpi) {
+    line_before = bench::line_time(bench::usable_cpus());
+  }
+  return nc::run(*own, [&] {
+    auto drivers = nc::Array<Driver>::create({nc::pes()}, options.quick);
+    auto blocks = nc::Array<Block>::create({elements}, drivers[0], spoils);
+    drivers[0].send<&Driver::begin>(blocks);
+  });
 }

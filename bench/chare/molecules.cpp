@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/batches.hpp"
+#include "modes.hpp"
 #include "nigh/chare.hpp"
 #include "peers.hpp"
 
@@ -231,9 +232,9 @@ int run_peer_program(const std::string& subject, const std::string& folder, int 
 
 int usage() {
   std::fprintf(stderr,
-               "usage: molecules --teams PES --subject NAME [--quick]; PEs: 1 to 64; nigh-processes: under "
-               "nigh run -n; "
-               "subjects: nigh-threads nigh-fixed nigh-processes nigh-spoiled mpi-openmpi mpi-mpich\n");
+               "usage: molecules --teams PES --subject NAME [--quick]; PEs: 1 to 64; subjects: nigh-fixed %s "
+               "mpi-openmpi mpi-mpich\n",
+               bench::modes::names);
   return 2;
 }
 
@@ -262,10 +263,9 @@ int main(int argc, char** argv) {
     return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), pes, plan);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   plan.balances = subject != "nigh-fixed";
-  if (subject != "nigh-threads" && subject != "nigh-fixed" && subject != "nigh-processes" && !plan.spoils)
-    return usage();
-  const bool threads = subject != "nigh-processes";
-  return nc::run(nc::Options{.pes = pes, .mode = threads ? nc::Mode::threads : nc::Mode::processes}, [&] {
+  const auto own = bench::modes::options(subject, pes);
+  if (!own) return usage();
+  return nc::run(*own, [&] {
     const auto cells = nc::Array<Cell>::create({plan.side, plan.side, plan.side}, plan);
     const auto pairs =
         nc::Array<Pair>::create({molecules_halves, plan.side * plan.side * plan.side}, plan, cells);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/batches.hpp"
+#include "modes.hpp"
 #include "nigh/chare.hpp"
 #include "peers.hpp"
 
@@ -162,10 +163,10 @@ int run_peer_program(const std::string& subject, const std::string& folder, int 
 }
 
 int usage() {
-  std::fprintf(
-      stderr,
-      "usage: stencil --teams PES --subject NAME [--quick]; PEs: 1 to 64; nigh-processes: under nigh run -n; "
-      "subjects: nigh-threads nigh-fixed nigh-processes nigh-spoiled mpi-openmpi mpi-mpich\n");
+  std::fprintf(stderr,
+               "usage: stencil --teams PES --subject NAME [--quick]; PEs: 1 to 64; subjects: nigh-fixed %s "
+               "mpi-openmpi mpi-mpich\n",
+               bench::modes::names);
   return 2;
 }
 
@@ -195,10 +196,8 @@ int main(int argc, char** argv) {
     return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), pes, plan);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   plan.balances = subject != "nigh-fixed";
-  if (subject != "nigh-threads" && subject != "nigh-fixed" && subject != "nigh-processes" && !plan.spoils)
-    return usage();
-  const bool threads = subject != "nigh-processes";
-  return nc::run(nc::Options{.pes = pes, .mode = threads ? nc::Mode::threads : nc::Mode::processes}, [&] {
-    nc::Array<Block>::create({blocks_a_side, blocks_a_side}, plan).send<&Block::begin>();
-  });
+  const auto own = bench::modes::options(subject, pes);
+  if (!own) return usage();
+  return nc::run(
+      *own, [&] { nc::Array<Block>::create({blocks_a_side, blocks_a_side}, plan).send<&Block::begin>(); });
 }

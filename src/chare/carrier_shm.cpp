@@ -48,34 +48,36 @@ Result<std::unique_ptr<ShmCarrier>> ShmCarrier::make(std::uint32_t processes) {
   const int failed = error != 0 ? error : errno;
   ::close(file);
   if (memory == MAP_FAILED) return no_memory(bytes, processes, failed);
-  return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes, memory, bytes, ring_bytes));
+  auto owner = std::make_shared<Memory>(memory, bytes);
+  for (std::size_t i = 0; i < rings; ++i) new (static_cast<Ring*>(memory) + i) Ring;
+  return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes, std::move(owner), ring_bytes));
 }
 
+std::unique_ptr<ShmCarrier> ShmCarrier::beside() const {
+  return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes_, memory_, ring_bytes_));
+}
+
+ShmCarrier::Memory::~Memory() { ::munmap(data, bytes); }
+
 // Ring (from, to) is number from * processes + to; their bytes lie behind all of them.
-ShmCarrier::ShmCarrier(std::uint32_t processes, void* memory, std::size_t bytes, std::size_t ring_bytes)
-    : memory_(memory),
-      memory_bytes_(bytes),
+ShmCarrier::ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes)
+    : memory_(std::move(memory)),
       ring_bytes_(ring_bytes),
       out_(processes),
       in_(processes),
       children_(processes) {
   processes_ = neighbours_ = processes;
-  auto* const rings = static_cast<Ring*>(memory);
-  for (std::size_t i = 0; i < std::size_t{processes} * processes; ++i) new (rings + i) Ring;
 }
-
-ShmCarrier::~ShmCarrier() { ::munmap(memory_, memory_bytes_); }
 
 void ShmCarrier::become(std::uint32_t process, pid_t first) {
   process_ = neighbour_ = process;
   first_ = first;
-  auto* const rings = static_cast<Ring*>(memory_);
-  char* const bytes = reinterpret_cast<char*>(rings + std::size_t{processes_} * processes_);
+  char* const bytes = reinterpret_cast<char*>(rings() + std::size_t{processes_} * processes_);
   for (std::uint32_t other = 0; other < processes_; ++other) {
     const std::size_t out = std::size_t{process} * processes_ + other,
                       in = std::size_t{other} * processes_ + process;
-    out_[other].ring = rings + out, out_[other].bytes = bytes + out * ring_bytes_;
-    in_[other].ring = rings + in, in_[other].bytes = bytes + in * ring_bytes_;
+    out_[other].ring = rings() + out, out_[other].bytes = bytes + out * ring_bytes_;
+    in_[other].ring = rings() + in, in_[other].bytes = bytes + in * ring_bytes_;
   }
 }
 
@@ -224,7 +226,7 @@ void ShmCarrier::reap(Child& child, bool waits) {
 
 // The first asks the system about those it forked, and marks it at the ring that nobody uses.
 bool ShmCarrier::is_dead(std::uint32_t process) {
-  Ring& mark = static_cast<Ring*>(memory_)[std::size_t{process} * processes_ + process];
+  Ring& mark = rings()[std::size_t{process} * processes_ + process];
   if (process_ == 0) {
     reap(children_[process], false);
     if (children_[process].status >= 0) mark.written.store(1, std::memory_order_relaxed);

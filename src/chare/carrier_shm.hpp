@@ -21,7 +21,8 @@ class ShmCarrier final : public Carrier {
  public:
   // Before the others are forked. Errors: no memory (a full /dev/shm).
   static Result<std::unique_ptr<ShmCarrier>> make(std::uint32_t processes);
-  ~ShmCarrier() override;
+  // Another process's end, in this one: for tests.
+  [[nodiscard]] std::unique_ptr<ShmCarrier> beside() const;
   // This is process `process` from now on; `first` is the pid of the first.
   void become(std::uint32_t process, pid_t first);
   // At the first: that it has forked another; whether one has ended, with its status (128 + signal).
@@ -62,7 +63,16 @@ class ShmCarrier final : public Carrier {
     int status = -1;  // it has not ended
   };
 
-  ShmCarrier(std::uint32_t processes, void* memory, std::size_t bytes, std::size_t ring_bytes);
+  struct Memory {
+    Memory(void* at, std::size_t size) : data(at), bytes(size) {}
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory();
+    void* data;
+    std::size_t bytes;
+  };
+
+  ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes);
   std::size_t put(Out& out, const char* from, std::size_t bytes);
   std::size_t get(In& in, std::uint64_t written, char* to, std::size_t bytes) const;
   void publish(Out& out);
@@ -70,8 +80,10 @@ class ShmCarrier final : public Carrier {
   bool take(In& in, Owner& owner);
   void reap(Child& child, bool waits);
 
-  void* memory_;
-  std::size_t memory_bytes_, ring_bytes_;
+  [[nodiscard]] Ring* rings() const { return static_cast<Ring*>(memory_->data); }
+
+  std::shared_ptr<Memory> memory_;
+  std::size_t ring_bytes_;
   std::vector<Out> out_;
   std::vector<In> in_;
   std::vector<std::uint32_t> staged_;

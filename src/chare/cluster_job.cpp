@@ -137,7 +137,7 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
   void* const library = sys::open_by_mpi("chare", started ? started->mpi : "",
                                          reinterpret_cast<const void*>(&run_by_mpi), why, sizeof why);
   if (!library) {
-    std::fprintf(stderr, "nigh chare: PEs run in several processes, but %s\n", why);
+    std::fprintf(stderr, "nigh chare: --mode mpi: %s\n", why);
     return 1;
   }
   const auto make = reinterpret_cast<MakeCarrier>(::dlsym(library, "nigh_chare_carrier"));

@@ -192,7 +192,8 @@ void Pe::look_for_the_dead() {
   next_look_ = now + 20'000'000;
   if (gate_) {
     const std::uint32_t dead = gate_->first_dead();
-    if (dead < cluster_->carrier->processes() && !stop_)
+    const bool tells = dead == 0 || cluster_->carrier->process() == 0;  // the first tells of all others
+    if (dead < cluster_->carrier->processes() && tells && !stop_)
       fail("PE " + std::to_string(cluster_->first_of[dead]) + " has died");
     return;
   }

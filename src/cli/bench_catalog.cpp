@@ -258,6 +258,14 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
                  {},
                  {},
                  {"--subject", "nigh-processes"}});
+  out.push_back({"nigh POSIX shm", {}, {}, {}, {}, {"--subject", "nigh-posix-shm"}});
+  const std::string ranks = std::to_string(pes);
+  out.push_back({"nigh over MPICH",
+                 {"mpirun.mpich", "-bind-to", "none", "-n", ranks},
+                 {},
+                 {},
+                 {},
+                 {"--subject", "nigh-mpi"}});
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
   out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
   if (kind.moves_elements()) return out;  // Charm++ has no such ones

@@ -57,7 +57,7 @@ void* open_by_mpi(const char* room, const char* launcher, const void* beside, ch
   const char* mpi = *loaded ? loaded : wish ? wish : launcher;
   if (std::strcmp(mpi, "openmpi") != 0 && std::strcmp(mpi, "mpich") != 0) {
     std::snprintf(why, bytes,
-                  "the launcher does not say by which MPI to reach them; %s=openmpi or mpich does",
+                  "no launcher (mpirun, srun) says by which MPI to reach the others; %s=openmpi or mpich does",
                   variable.name);
     return nullptr;
   }

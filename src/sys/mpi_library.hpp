@@ -12,8 +12,7 @@ namespace nigh::sys {
 
 // libnigh-ROOM-MPI.so, from the folder of the library that `beside` lies in, with an MPI whose symbols it
 // finds. `launcher`: "openmpi", "mpich", or "" where it does not say. NIGH_<ROOM>_MPI says it, too, and
-// NIGH_<ROOM>_MPI_LIBRARY names MPI's own file. nullptr, and why ("PEs run on several nodes" put in front by
-// the caller): there is none.
+// NIGH_<ROOM>_MPI_LIBRARY names MPI's own file. nullptr, and why: there is none.
 void* open_by_mpi(const char* room, const char* launcher, const void* beside, char* why, std::size_t bytes);
 
 }  // namespace nigh::sys

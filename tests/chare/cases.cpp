@@ -184,6 +184,7 @@ struct Faulty : Element<Faulty> {
     if (index().x == x) raise(SIGKILL);
   }
   void never(std::unique_ptr<int>) {}
+  void go_round() { array()[(index().x + 3) % 8].send<&Faulty::go_round>(); }
   void leave(int x) {
     if (index().x == x) std::_Exit(0);
   }
@@ -326,6 +327,8 @@ struct Restless : Element<Restless> {
 };
 void ending() { Array<Restless>::create({64}).send<&Restless::go>(); }
 
+void endless() { Array<Faulty>::create({8}).send<&Faulty::go_round>(); }
+
 // --- to files, and back ---
 
 std::string path;  // of the checkpoints
@@ -427,6 +430,7 @@ int main(int argc, char** argv) {
                                                   {"sparse", sparse},
                                                   {"moving", moving},
                                                   {"ending", ending},
+                                                  {"endless", endless},
                                                   {"save", save},
                                                   {"save-twice", save_twice},
                                                   {"save-nowhere", save_nowhere},

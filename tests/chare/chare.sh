@@ -2,7 +2,7 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Message-driven programs with their PEs as threads and as processes. Usage: chare.sh CASE BUILD_FOLDER
+# Message-driven programs in all modes. Usage: chare.sh CASE BUILD_FOLDER
 set -u
 case=$1
 build=$2
@@ -15,6 +15,19 @@ fail() { echo "FAIL: $*"; sed 's/^/  /' "$tmp/told"; exit 1; }
 told() { grep -q -- "$1" "$tmp/told" || fail "it is not told: $1"; }
 shm() { find /dev/shm -name 'nigh*' 2>/dev/null | sort; }
 processes() { timeout 60 "$nigh" run -n "$1" -- "$cases" "$2" 2>"$tmp/told"; }
+# by_mpi LIBRARY PROCESSES WORDS...
+by_mpi() {
+  library=$1
+  ranks=$2
+  shift 2
+  here="-bind-to none"
+  [ "$library" = openmpi ] && here="--bind-to none --oversubscribe"
+  # shellcheck disable=SC2086
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    timeout 60 "mpirun.$library" $here -n "$ranks" "$cases" "$@" >"$tmp/said" 2>"$tmp/told" </dev/null
+}
+# Whether that MPI is here, and its carrier built.
+has_mpi() { command -v "mpirun.$1" >/dev/null && [ -e "$build/lib/libnigh-chare-$1.so" ]; }
 
 case $case in
   threads-*)
@@ -27,6 +40,50 @@ case $case in
     for pes in 1 2 5; do processes $pes "${case#processes-}" || fail "$pes PEs: status $?"; done
     timeout 60 "$nigh" run -n 3 -- "$cases" "${case#processes-}" --chare-debug 2>"$tmp/told" || fail "debug mode: status $?"
     [ -s "$tmp/told" ] && fail "something is told" ;;
+  shm-*)
+    before=$(shm)
+    for pes in 1 2 5; do
+      timeout 60 "$cases" "${case#shm-}" --mode shm --pes $pes 2>"$tmp/told" || fail "$pes PEs: status $?"
+      timeout 60 "$cases" "${case#shm-}" --mode shm --pes $pes --chare-debug 2>"$tmp/told" ||
+        fail "$pes PEs, debug mode: status $?"
+      [ -s "$tmp/told" ] && fail "something is told"
+    done
+    [ "$(shm)" = "$before" ] || fail "something is left in /dev/shm" ;;
+  mpi-*)
+    library=${case#mpi-}
+    has_mpi "$library" || { echo "$library is not here"; exit 77; }
+    for what in arguments traffic sparse moving; do
+      for words in "1 --pes 3" "2 --pes 1" "3 --pes 2" "2 --pes 2 --comm-thread" "2 --pes 1 --chare-debug" \
+        "2 --pes 2 --comm-thread --chare-debug"; do
+        # shellcheck disable=SC2086
+        by_mpi "$library" ${words%% *} $what --mode mpi ${words#* } || fail "$what, $words: status $?"
+        grep "nigh" "$tmp/told" && fail "$what, $words: something is told"
+      done
+    done
+    # Found without being told; each process has its share of the CPUs.
+    by_mpi "$library" 2 traffic || fail "by itself: status $?"
+    by_mpi "$library" 3 failing --pes 1 && fail "failing: status 0"
+    told 'PE 2: .*Faulty::fail of element \[6\]: as told'
+    by_mpi "$library" 2 failing --pes 2 --comm-thread && fail "failing: status 0"
+    told 'PE 3: .*Faulty::fail of element \[6\]: as told'
+    by_mpi "$library" 2 never --pes 1 && fail "an argument that can't leave: status 0"
+    told "an argument of .*Faulty::never can't leave its process"
+    by_mpi "$library" 4 idle --pes 1 && fail "nothing left to do: status 0"
+    told "finish() was not called"
+    for how in killed left; do
+      by_mpi "$library" 4 $how --pes 1
+      status=$?
+      [ $status = 0 ] && fail "$how: status 0"
+      [ $status = 124 ] && fail "$how: it hangs"
+    done
+    for i in 1 2 3 4; do by_mpi "$library" 3 ending --pes 1 || fail "ending: status $?"; done
+    # Checkpoints are the same files in all modes.
+    by_mpi "$library" 2 save "$tmp/cells" --pes 2 || fail "save: status $?"
+    by_mpi "$library" 3 load "$tmp/cells" --pes 1 --comm-thread || fail "load: status $?"
+    timeout 60 "$cases" load "$tmp/cells" --pes 2 2>"$tmp/told" || fail "load by threads: status $?"
+    timeout 60 "$cases" load "$tmp/cells" --mode shm --pes 3 2>"$tmp/told" || fail "load by shm: status $?"
+    timeout 60 "$cases" save "$tmp/cells" --mode shm --pes 3 2>"$tmp/told" || fail "save by shm: status $?"
+    by_mpi "$library" 2 load "$tmp/cells" --pes 1 || fail "load what shm wrote: status $?" ;;
   failing)
     timeout 20 "$cases" failing --pes 2 2>"$tmp/told"
     [ $? = 1 ] || fail "threads: status"
@@ -47,11 +104,28 @@ case $case in
     status=$?
     [ $status = 0 ] && fail "status 0 though a PE has left"
     [ $status = 124 ] && fail "it hangs after a PE has left"
-    told "PE 3 has died" ;;
+    told "PE 3 has died"
+    for how in killed left; do
+      timeout 60 "$cases" $how --mode shm --pes 4 2>"$tmp/told"
+      status=$?
+      [ $status = 0 ] && fail "shm: status 0 though a PE was $how"
+      [ $status = 124 ] && fail "shm: it hangs after a PE was $how"
+      [ "$(grep -c "PE 3 has died" "$tmp/told")" = 1 ] || fail "shm: it is not told once that PE 3 has died"
+    done
+    # The first, which forked the others: they end, too.
+    timeout --foreground -s KILL 1 "$cases" endless --mode shm --pes 3 2>"$tmp/told"
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+      pgrep -f "$cases endless" >/dev/null || break
+      sleep 0.5
+    done
+    pgrep -f "$cases endless" >/dev/null && fail "PEs of --mode shm live on without the first"
+    told "PE 0 has died"
+    [ "$(shm)" = "$before" ] || fail "something is left in /dev/shm" ;;
   ending)
     for i in 1 2 3 4 5 6 7 8; do
       timeout 60 "$cases" ending --pes 3 2>"$tmp/told" || fail "threads: status $?"
       processes 3 ending || fail "processes: status $?"
+      timeout 60 "$cases" ending --mode shm --pes 3 2>"$tmp/told" || fail "shm: status $?"
     done
     [ -s "$tmp/told" ] && fail "something is told" ;;
   checkpoint)
@@ -143,6 +217,21 @@ case $case in
     timeout 20 "$nigh" run -n 2 -- "$cases" idle --pes 3 2>"$tmp/told"
     [ $? = 2 ] || fail "another number of PEs"
     told "nigh run -n has started 2 processes"
+    timeout 20 "$nigh" run -n 2 -- "$cases" idle --mode shm 2>"$tmp/told"
+    [ $? = 2 ] || fail "--mode shm within nigh run"
+    told "run it without nigh run -n"
+    timeout 20 "$cases" idle --mode shm --pes 300 2>"$tmp/told"
+    [ $? = 1 ] || fail "too many processes"
+    told "at most 256 PEs"
+    timeout 20 "$cases" idle --mode mpi 2>"$tmp/told"
+    [ $? = 1 ] || fail "--mode mpi alone"
+    told "NIGH_CHARE_MPI=openmpi or mpich"
+    NIGH_CHARE_MPI=openmpi NIGH_CHARE_MPI_LIBRARY=/none timeout 20 "$cases" idle --mode mpi 2>"$tmp/told"
+    [ $? = 1 ] || fail "no such library"
+    told "no library of Open MPI was found (/none)"
+    timeout 20 "$cases" idle --mode tcp 2>"$tmp/told"
+    [ $? = 2 ] || fail "another mode"
+    told "shm or mpi, not \"tcp\""
     processes 2 idle
     [ $? = 1 ] || fail "nothing left to do"
     told "finish() was not called"

@@ -1,0 +1,27 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Subjects that are ours: how their PEs run. (nigh-processes is started by nigh run -n, nigh-mpi by mpirun, a
+// process for each PE.)
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nigh/chare.hpp"
+
+namespace bench::modes {
+
+inline constexpr const char* names = "nigh-threads nigh-processes nigh-posix-shm nigh-mpi nigh-spoiled";
+
+inline std::optional<nigh::chare::Options> options(const std::string& subject, int pes) {
+  using nigh::chare::Mode;
+  if (subject == "nigh-processes") return nigh::chare::Options{.pes = pes, .mode = Mode::processes};
+  if (subject == "nigh-posix-shm") return nigh::chare::Options{.pes = pes, .mode = Mode::shm};
+  if (subject == "nigh-mpi") return nigh::chare::Options{.pes = 1, .mode = Mode::mpi};
+  if (subject == "nigh-threads" || subject == "nigh-fixed" || subject == "nigh-spoiled")
+    return nigh::chare::Options{.pes = pes, .mode = Mode::threads};
+  return std::nullopt;
+}
+
+}  // namespace bench::modes

@@ -1,0 +1,107 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rings of bytes between processes, here between threads, so that sanitizers see both ends.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <new>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "chare/carrier_shm.hpp"
+
+namespace nigh::chare {
+
+namespace {
+
+using core::Header;
+
+Header* message_of(std::size_t bytes) {
+  auto* const out = static_cast<Header*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  new (out) Header{};
+  out->units = static_cast<std::uint32_t>(bytes / 16) & 0x3ffffff;
+  return out;
+}
+
+// What one process sends another: of any size, and which the other can make again from the number alone.
+Header* made(std::uint32_t from, std::uint32_t to, std::uint32_t number) {
+  std::mt19937 random(from * 7919 + to * 104729 + number);
+  const std::size_t most = number % 50 == 7 ? std::size_t{3} << 20 : number % 5 == 0 ? 40000 : 200;
+  const std::size_t bytes = sizeof(Header) + 16 * (random() % (most / 16));
+  Header* const out = message_of(bytes);
+  out->array = static_cast<std::uint16_t>(from);
+  out->element = number;
+  const auto fill = static_cast<unsigned char>(random());
+  std::memset(static_cast<void*>(out + 1), fill, bytes - sizeof(Header));
+  return out;
+}
+
+struct Owner final : Carrier::Owner {
+  explicit Owner(Carrier& carrier) : carrier(carrier), next(carrier.processes()) {}
+  Header* memory(std::size_t bytes) override {
+    if (++asked % 13 == 0) return nullptr;  // now and then there is none: it is asked again
+    return message_of(bytes);
+  }
+  void came(Header* message) override {
+    const std::uint32_t from = message->array;
+    Header* const wanted = made(from, carrier.process(), next[from]++);
+    same = same && message->bytes() == wanted->bytes() && message->element == wanted->element &&
+           std::memcmp(message + 1, wanted + 1, wanted->bytes() - sizeof(Header)) == 0;
+    std::free(message);
+    std::free(wanted);
+    ++count;
+  }
+  void sent(Header* message) override { std::free(message); }
+  Carrier& carrier;
+  std::vector<std::uint32_t> next;
+  unsigned asked = 0, count = 0;
+  bool same = true;
+};
+
+}  // namespace
+
+TEST(ShmCarrier, AllComeInTheirOrder) {
+  constexpr std::uint32_t processes = 3, messages = 400;
+  auto first = ShmCarrier::make(processes);
+  ASSERT_TRUE(first) << first.error().message;
+  std::vector<std::unique_ptr<ShmCarrier>> ends;
+  for (std::uint32_t p = 1; p < processes; ++p) ends.push_back((*first)->beside());
+  ends.insert(ends.begin(), std::move(*first));
+  std::vector<std::thread> threads;
+  for (std::uint32_t p = 0; p < processes; ++p)
+    threads.emplace_back([&, p] {
+      ShmCarrier& carrier = *ends[p];
+      carrier.become(p, ::getppid());
+      const std::string mine(1000 * p + 3, static_cast<char>('a' + p));
+      const std::vector<std::string> all = carrier.exchange(mine);
+      for (std::uint32_t other = 0; other < processes; ++other)
+        EXPECT_EQ(all[other], std::string(1000 * other + 3, static_cast<char>('a' + other)));
+      Owner owner(carrier);
+      for (std::uint32_t number = 0; number < messages; ++number) {
+        for (std::uint32_t to = 0; to < processes; ++to)
+          if (to != p) carrier.send(to, made(p, to, number), owner);
+        if (number % 3 == 0) carrier.flush();
+        if (number % 4 != p) carrier.progress(owner);
+      }
+      carrier.flush();
+      while (owner.count < (processes - 1) * messages || !carrier.all_sent())
+        if (!carrier.progress(owner)) std::this_thread::yield();
+      EXPECT_TRUE(owner.same);
+      EXPECT_FALSE(carrier.progress(owner));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ShmCarrier, ThereIsAWordForNoMemory) {
+  const auto none = ShmCarrier::make(1 << 15);  // 2^30 rings
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("/dev/shm gives no"), std::string::npos) << none.error().message;
+}
+
+}  // namespace nigh::chare
