@@ -117,6 +117,31 @@ def check_kneighbor(program):
     assert done.returncode == 2 and "NIGH_CHARM_MULTICORE" in done.stderr, f"Charm++: {done.stderr}"
 
 
+def check_ours(program, names, teams):
+    """The right ones and nigh-spoiled, which must be found out; both MPI libraries where they are."""
+    for wrong in (["--subject", "none"], ["--teams", "0"], ["--frob"]):
+        done = run(program, wrong)
+        assert done.returncode == 2 and "usage" in done.stderr, f"{wrong}: {done.returncode} {done.stderr}"
+    for name in (*names, "nigh-spoiled"):
+        done = run(program, ["--subject", name, "--teams", teams, "--quick"])
+        report, right = json.loads(done.stdout), name != "nigh-spoiled"
+        assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
+        assert all(one["value"] > 0 for one in report["results"]), done.stdout
+    for library in ("openmpi", "mpich"):
+        if program.with_name(f"{program.name}-{library}").exists():
+            root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            done = run(program, ["--subject", f"mpi-{library}", "--teams", "2", "--quick"], root)
+            assert done.returncode == 0 and json.loads(done.stdout)["verified"], f"{library}: {done.stderr}"
+
+
+def check_two(program):
+    check_ours(program, ("nigh-threads", "nigh-posix-shm"), "2")
+
+
+def check_lonely(program):
+    check_ours(program, ("nigh-threads", "nigh-posix-shm", "model-apart", "model-side-by-side"), "3")
+
+
 def check_moving(program):
     """To the last bit, on any number of PEs, moving or not; a change of 1e-13 must be found out."""
     for wrong in (["--subject", "none"], ["--teams", "0"], ["--frob"]):
@@ -155,7 +180,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving)):
+    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
         try:
             check(folder / name)
             print(f"ok   {name}")

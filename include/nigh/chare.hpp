@@ -287,8 +287,9 @@ enum class Mode {
 struct Options {
   int pes = 0;  // of each process; 0: one for each CPU that the process may use
   Mode mode = Mode::automatic;
-  bool debug = false;        // the memory of messages is watched: see docs/chare.md
-  bool comm_thread = false;  // mpi: a thread beside the PEs sends and receives; else the first PE does
+  bool debug = false;           // the memory of messages is watched: see docs/chare.md
+  bool comm_thread = false;     // mpi: a thread beside the PEs sends and receives; else the first PE does
+  const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
 };
 
 // Runs main() on PE 0, then messages until finish() is called. Returns its status; 1 where an entry method
@@ -296,14 +297,14 @@ struct Options {
 template <std::invocable Main>
 int run(const Options& options, Main&& main) {
   const core::Settings settings{options.pes, static_cast<int>(options.mode), options.debug,
-                                options.comm_thread};
+                                options.comm_thread, options.trace};
   return core::run(
       settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
       const_cast<void*>(static_cast<const void*>(std::addressof(main))));
 }
 
-// With --pes N, --mode auto, threads, processes, shm or mpi, --comm-thread and --chare-debug from the command
-// line, which are taken out of it. 2: it is wrong.
+// With --pes N, --mode auto, threads, processes, shm or mpi, --comm-thread, --chare-debug and --chare-trace
+// FILE from the command line, which are taken out of it. 2: it is wrong.
 template <std::invocable Main>
 int run(int& argc, char** argv, Main&& main) {
   core::Settings settings;

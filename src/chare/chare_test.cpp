@@ -5,10 +5,13 @@
 #include "nigh/chare.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <set>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "chare/entries.hpp"
+#include "chare/pe.hpp"
 #include "chare/test_jobs.hpp"
 
 namespace nigh::chare {
@@ -594,6 +598,39 @@ struct Named : Element<Named> {
   void method(double) {}
 };
 }  // namespace inner
+// Seed 001's false sharing: no line is written by two PEs, but those that messages go through.
+namespace {
+struct Surveyor : Element<Surveyor> {
+  static inline std::mutex mutex;
+  static inline std::vector<std::pair<int, message::OwnPart>> parts;
+  void survey() {
+    for (int i = 0; i < 300; ++i) Buffer<char>(static_cast<std::size_t>(100 * i + 1));  // shelves grow
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const message::OwnPart& part : Pe::mine().own_parts()) parts.emplace_back(pe(), part);
+    contribute(array()[0].callback<&Surveyor::look>());
+  }
+  void look() {
+    std::map<std::uintptr_t, std::pair<int, const char*>> lines;
+    for (const auto& [owner, part] : parts) {
+      const auto first = reinterpret_cast<std::uintptr_t>(part.at);
+      for (auto line = first / 64; line <= (first + part.bytes - 1) / 64; ++line) {
+        const auto [at, is_new] = lines.insert({line, {owner, part.what}});
+        EXPECT_TRUE(is_new || at->second.first == owner)
+            << part.what << " of PE " << owner << " shares a line with " << at->second.second << " of PE "
+            << at->second.first;
+      }
+    }
+    EXPECT_GT(lines.size(), 100U);
+    finish();
+  }
+};
+}  // namespace
+TEST_P(OnPes, NoLineIsWrittenByTwo) {
+  mallopt(M_ARENA_MAX, 1);  // one for all threads, as with more threads than glibc makes arenas for
+  Surveyor::parts.clear();
+  EXPECT_EQ(run_on(GetParam(), [] { Array<Surveyor>::create({GetParam()}).send<&Surveyor::survey>(); }), 0);
+}
+
 TEST(ChareEntries, HaveNames) {
   Entries::all();
   EXPECT_EQ(name_of(core::EntryOf<&inner::Named::method>::entry), "nigh::chare::inner::Named::method");

@@ -39,7 +39,7 @@ void Gate::came(Header* message) {
   }
   if (closing_) return pool_.give(message);
   message->next = nullptr;
-  message->producer = number_;
+  message->producer = far_producer;
   message->units = (message->units - sizeof(Address) / 16) & 0x3ffffff;
   message->flags &= ~unsigned{parcel} & 0x3f;
   use_.hand_in(pe, message);

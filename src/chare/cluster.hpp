@@ -40,6 +40,10 @@ struct Cluster {
   [[nodiscard]] std::uint32_t driver() const { return has_thread ? local() : 0; }
 };
 
+// Of messages that came from other processes. (Queues write a producer's number themselves when they need
+// it.)
+inline constexpr std::uint32_t far_producer = UINT32_MAX;
+
 struct alignas(16) Address {  // the last of a parcel
   std::uint32_t pe = 0;
 };
@@ -52,9 +56,8 @@ class Gate final : public Carrier::Owner {
     std::function<void(std::uint32_t pe, core::Header*)> hand_in;
     std::function<void(std::size_t bytes)> no_memory;
   };
-  // `number` of the driver among its process's pools.
-  Gate(Cluster& cluster, message::Pool& pool, std::uint32_t number, Use use)
-      : cluster_(cluster), pool_(pool), number_(number), use_(std::move(use)) {}
+  Gate(Cluster& cluster, message::Pool& pool, Use use)
+      : cluster_(cluster), pool_(pool), use_(std::move(use)) {}
 
   void send(core::Header* parcel);
   void flush() { cluster_.carrier->flush(); }
@@ -71,7 +74,6 @@ class Gate final : public Carrier::Owner {
  private:
   Cluster& cluster_;
   message::Pool& pool_;
-  std::uint32_t number_;
   Use use_;
   std::vector<bool> has_left_ = std::vector<bool>(cluster_.carrier->processes());
   bool closing_ = false;

@@ -37,7 +37,7 @@ bool CommThread::open() {
     cluster_.carrier->abandon();
   };
   gate_ = std::make_unique<Gate>(
-      cluster_, *pool_, number,
+      cluster_, *pool_,
       Gate::Use{[this](std::uint32_t pe, Header* message) { hand_in(pe, message); }, no_memory});
   return true;
 }

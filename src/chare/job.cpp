@@ -75,7 +75,7 @@ int live(space::ThreadSpace::Common& common, int rank, const Settings& settings,
       [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
       [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
   int status = -1;
-  const Kind kind{message::PoolMemory::of_process(), rings, false, settings.debug};
+  const Kind kind{message::PoolMemory::of_process(), rings, false, settings.debug, settings.trace};
   if (waiter.usable() && rank == settings.pes) {
     CommThread thread(space, waiter, kind, *cluster);
     if (thread.open()) thread.run(), status = 0;
@@ -118,7 +118,8 @@ int live_in_process(const Settings& settings, void (*main)(void*), void* argumen
       {[](std::size_t bytes) { return process_space->alloc(bytes, 64); },
        [](void* memory, std::size_t) { process_space->release(memory); }},
       true,
-      settings.debug};
+      settings.debug,
+      settings.trace};
   Pe pe(*process_space, waiter, kind);
   const int status = pe.open() ? pe.run(main, argument) : 1;
   return status;
@@ -195,6 +196,12 @@ bool parse(int& argc, char** argv, Settings& settings) {
       settings.mode = static_cast<int>(found - names);
     } else if (std::strcmp(argv[i], "--chare-debug") == 0) {
       settings.debug = true;
+    } else if (const char* const trace = value_of("--chare-trace", argc, argv, i, words)) {
+      if (!*trace) {
+        std::fprintf(stderr, "nigh chare: --chare-trace takes the name of a file\n");
+        return false;
+      }
+      settings.trace = trace;
     } else if (std::strcmp(argv[i], "--comm-thread") == 0) {
       settings.comm_thread = true;
     } else {

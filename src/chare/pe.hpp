@@ -27,6 +27,7 @@
 #include "chare/cluster.hpp"
 #include "chare/elements.hpp"
 #include "chare/entries.hpp"
+#include "chare/recorder.hpp"
 #include "chare/reduction.hpp"
 #include "chare/saver.hpp"
 #include "chare/wave.hpp"
@@ -90,6 +91,7 @@ struct Kind {
   message::RingMemory rings;  // the same, aligned to a line
   bool processes = false;     // each is one
   bool debug = false;
+  const char* trace = nullptr;  // where to; null: nowhere
 };
 
 inline constexpr std::int64_t long_ns = 1000;   // several times what it takes to publish a message
@@ -106,7 +108,7 @@ inline constexpr auto save_elements = static_cast<Callback::Kind>(102);
 
 [[noreturn]] void no_pe();  // a thread that is none calls
 
-class Pe {
+class alignas(128) Pe {
  public:
   // `cluster`: its process is one of several; null: the ranks of the space are all.
   Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* cluster = nullptr);
@@ -144,6 +146,9 @@ class Pe {
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] const core::BeingMade& being_made() const { return being_made_; }
 
+  // What it writes for its messages. None of it shares a line with another PE's, nor do two of them.
+  [[nodiscard]] std::vector<message::OwnPart> own_parts() const;
+
   // What a message of the system says.
   template <class Payload>
   static Payload payload_of(const Header* message) {
@@ -166,7 +171,7 @@ class Pe {
   friend class Reductions;
   friend class Saver;
   friend class Waves;
-  struct Peer {
+  struct alignas(message::line_bytes) Peer {
     Peer(const message::InboxMemory<>& inbox, std::uint32_t from) : lane(inbox, from) {}
     message::Lane<> lane;
     bool staged = false;
@@ -207,9 +212,10 @@ class Pe {
   void run_one(core::ElementBase* element, Header* message);
   void run_shared(core::ElementBase* element, const Header* message);
   template <class Run>
-  void run_paced(core::ElementBase& element, Run run);
+  void run_paced(core::ElementBase& element, const Header* message, Run run);
   template <class Run>
-  void run_timed(core::ElementBase& element, Run run);
+  void run_timed(core::ElementBase& element, const Header* message, Run run);
+  void record(const Header* message, std::int64_t begun, std::int64_t took);
   void consume(Header* message);
   // Messages
   void route(Header* message, Elements& elements, const Index& index);
@@ -264,6 +270,8 @@ class Pe {
   void in_turn(std::uint16_t array, std::function<void()> begin);
   void turn_is_over(std::uint16_t array);
   void fail(const std::string& what);
+  void write_trace();
+  void merge_trace();
   void stop_here(int status);  // the PEs of this process
   bool meet();                 // the other processes
   [[nodiscard]] std::string what_is(std::uint32_t tag) const;
@@ -320,6 +328,7 @@ class Pe {
   bool is_prompt_ = false;  // a long one runs
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
+  std::unique_ptr<Recorder> recorder_;
 };
 
 inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
@@ -370,33 +379,35 @@ inline void Pe::deliver(Header* message) {
 }
 
 template <class Run>
-inline void Pe::run_paced(core::ElementBase& element, Run run) {
+inline void Pe::run_paced(core::ElementBase& element, const Header* message, Run run) {
   if (!element.is_long() && --unsampled_ != 0) [[likely]]
     return run();
-  run_timed(element, run);
+  run_timed(element, message, run);
 }
 
 template <class Run>
-__attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, Run run) {
-  unsampled_ = sampled;
+__attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, const Header* message, Run run) {
+  const unsigned every = recorder_ ? 1 : sampled;
+  unsampled_ = every;
   const bool was_long = element.is_long(), outer = std::exchange(is_prompt_, was_long);
   if (is_prompt_) publish();
   const std::int64_t begun = message::now_ns();
   run();
   const std::int64_t took = message::now_ns() - begun;
   // One that was short so far and is long now is no sample of the others; or the system had it stopped.
-  element.load_ns += static_cast<std::uint64_t>(took) * (!was_long && took < long_ns ? sampled : 1);
+  element.load_ns += static_cast<std::uint64_t>(took) * (!was_long && took < long_ns ? every : 1);
   if (took >= long_ns)
     element.short_runs = 0;
   else if (was_long)
     ++element.short_runs;
+  if (recorder_) record(message, begun, took);
   is_prompt_ = outer;
 }
 
 inline void Pe::run_one(core::ElementBase* element, Header* message) {
   running_ = entries_.entries[message->entry];
   runs_on_ = element;
-  run_paced(*element, [&] { running_->run(element, message); });
+  run_paced(*element, message, [&] { running_->run(element, message); });
   running_ = nullptr;
   ++done_;
   pool_->give(message);

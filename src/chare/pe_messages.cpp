@@ -86,6 +86,7 @@ Header* Pe::read_in(Header* message) {
     std::memcpy(static_cast<void*>(out + 1), at, behind);
     entries_.entries[message->entry]->read(at + behind, out, !kind_.processes);
     take_header(*out, *message, message->flags & ~written_out);
+    out->producer = message->producer;  // for the trace
   }
   pool_->give(message);
   return out;

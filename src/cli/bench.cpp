@@ -76,6 +76,8 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
   if (kind.is_alloc() && request.teams != default_teams(kind, 1, false))
     return fail(Errc::invalid,
                 fmt::format("--teams: alloc has one producer and one consumer; not {}", options.teams));
+  if (kind.name == "pingpong" && request.teams != default_teams(kind, 1, false))
+    return fail(Errc::invalid, fmt::format("--teams: pingpong is between 2 PEs; not {}", options.teams));
   if (kind.is_chare())
     for (const Teams& teams : request.teams)
       if (teams.inner || (teams.outer != 1 && teams.outer != 2 && teams.outer != 4 && teams.outer != 8))
@@ -216,8 +218,9 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, stencil, molecules, "
-      "slide5, placement; none: list them");
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, pingpong, "
+      "self-message, "
+      "false-sharing, stencil, molecules, slide5, placement; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(

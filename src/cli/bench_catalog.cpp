@@ -37,6 +37,10 @@ const std::vector<BenchKind>& bench_kinds() {
       {"alloc", "memory of messages: got by one thread, given back by it or by another", "", false, false},
       {"kneighbor", "messages among the elements of a message-driven program: one iteration", "", false,
        false},
+      {"pingpong", "a message between two chares, to and fro: one way", "", false, false},
+      {"self-message", "a chare on each PE that sends itself a message: one of them", "", false, false},
+      {"false-sharing", "the same, and what it takes where schedulers' state lies side by side", "", false,
+       false},
       {"stencil", "a message-driven program whose work wanders: one step, with and without balancing", "",
        false, false},
       {"molecules", "molecular dynamics by messages: one step, with and without balancing", "", false, false},
@@ -77,6 +81,7 @@ const std::vector<std::string>& runtimes_of(const BenchKind& kind) {
 }
 
 std::string program_name(const BenchKind& kind, const std::string& runtime) {
+  if (kind.name == "false-sharing") return "self-message";
   if (kind.is_threads()) return kind.name;
   return (kind.is_mpi() ? "patterns-" : kind.name + "-") + runtime;
 }
@@ -131,8 +136,9 @@ std::vector<Teams> default_ranks(const BenchKind& kind, int cores, bool quick) {
 }
 
 // kneighbor has 8 elements, as many on each.
-std::vector<Teams> default_pes(int cores, bool quick) {
+std::vector<Teams> default_pes(int cores, bool quick, bool alone) {
   std::vector<Teams> out = {{2, std::nullopt}};
+  if (alone) out.insert(out.begin(), {1, std::nullopt});  // who could disturb it comes with the second
   for (int pes = 4; pes <= std::min(cores, 8) && !quick; pes *= 2) out.push_back({pes, std::nullopt});
   return out;
 }
@@ -178,7 +184,8 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
   if (kind.is_alloc()) return {{1, std::nullopt}};
-  if (kind.is_chare()) return default_pes(cores, quick);
+  if (kind.name == "pingpong") return {{2, std::nullopt}};
+  if (kind.is_chare()) return default_pes(cores, quick, kind.is_lonely());
   if (kind.is_queues() && quick) return {{1, std::nullopt}, {4, std::nullopt}};
   if (kind.is_queues()) return {{1, std::nullopt}, {2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
   if (kind.name == "nested-overhead") return {{1, std::nullopt}, {2, std::nullopt}, {1, 2}};
@@ -250,6 +257,11 @@ std::vector<Subject> alloc_subjects() {
 std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::string& nigh) {
   std::vector<Subject> out;
   out.push_back({"nigh", {}, {}, {}, {}, {"--subject", "nigh-threads"}});
+  if (kind.name == "false-sharing") {
+    out.push_back({"state apart", {}, {}, {}, {}, {"--subject", "model-apart"}});
+    out.push_back({"state side by side", {}, {}, {}, {}, {"--subject", "model-side-by-side"}});
+    return out;
+  }
   if (kind.moves_elements())
     out.push_back({"nigh, not balanced", {}, {}, {}, {}, {"--subject", "nigh-fixed"}});
   out.push_back({"nigh processes",
@@ -268,7 +280,7 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
                  {"--subject", "nigh-mpi"}});
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
   out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
-  if (kind.moves_elements()) return out;  // Charm++ has no such ones
+  if (kind.name != "kneighbor") return out;  // Charm++ has no such ones
   for (const auto& [build, variable] :
        {std::pair<std::string, const char*>("multicore", "NIGH_CHARM_MULTICORE"),
         {"netlrts", "NIGH_CHARM_NETLRTS"},

@@ -30,16 +30,20 @@ struct BenchKind {
   [[nodiscard]] bool is_queues() const { return name == "queues"; }
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
   [[nodiscard]] bool moves_elements() const { return name == "stencil" || name == "molecules"; }
-  [[nodiscard]] bool is_chare() const { return name == "kneighbor" || moves_elements(); }
+  [[nodiscard]] bool is_lonely() const { return name == "self-message" || name == "false-sharing"; }
+  [[nodiscard]] bool is_chare() const {
+    return name == "kneighbor" || name == "pingpong" || is_lonely() || moves_elements();
+  }
   // Which need no runtime.
   [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_chare(); }
   // What ratios are to, for people.
   [[nodiscard]] const char* baseline() const {
-    return is_mpi()      ? "the library alone"
-           : is_queues() ? "moodycamel-bulk"
-           : is_alloc()  ? "mimalloc"
-           : is_chare()  ? "MPICH"
-                         : "unbound";
+    return is_mpi()                  ? "the library alone"
+           : is_queues()             ? "moodycamel-bulk"
+           : is_alloc()              ? "mimalloc"
+           : name == "false-sharing" ? "state apart"
+           : is_chare()              ? "MPICH"
+                                     : "unbound";
   }
 };
 const std::vector<BenchKind>& bench_kinds();

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "message/atomic.hpp"
+#include "message/lines.hpp"
 
 namespace nigh::message {
 
@@ -139,8 +140,12 @@ struct InboxMemory {
 
 // A producer's end. One thread uses it.
 template <unsigned Messages = line_messages>
-class Lane {
+class alignas(line_bytes) Lane {
  public:
+  void own_parts(std::vector<OwnPart>& out) const {
+    out.push_back({"lane", this, sizeof *this});
+    out.push_back({"lane: ring", ring_, Ring<Messages>::bytes(lines_)});
+  }
   Lane(const InboxMemory<Messages>& inbox, std::uint32_t producer)
       : ring_(inbox.ring(producer)),
         lines_(inbox.lines),
@@ -279,12 +284,18 @@ class Lane {
 
 // The consumer's end. One thread uses it.
 template <unsigned Messages = line_messages>
-class Inbox {
+class alignas(line_bytes) Inbox {
  public:
   explicit Inbox(const InboxMemory<Messages>& memory)
       : memory_(memory), left_(memory.ready ? (memory.producers + 63) / 64 : 0, 0) {
     cursors_.reserve(memory.producers);
     for (std::uint32_t p = 0; p < memory.producers; ++p) cursors_.push_back({memory.ring(p)});
+  }
+
+  void own_parts(std::vector<OwnPart>& out) const {
+    out.push_back({"inbox", this, sizeof *this});
+    out.push_back({"inbox: cursors", cursors_.data(), cursors_.size() * sizeof cursors_[0]});
+    out.push_back({"inbox: returned", memory_.returned, memory_.producers * sizeof *memory_.returned});
   }
 
   // Hands over what is there, each producer's messages in their order: deliver(Link*). Stops soon after
@@ -409,7 +420,7 @@ class Inbox {
   }
 
   InboxMemory<Messages> memory_;
-  std::vector<Cursor> cursors_;
+  LineVector<Cursor> cursors_;
   std::vector<std::uint64_t> left_;  // bits that were taken from `ready` and not followed to the end
   std::uint32_t turn_ = 0;           // the ring, or the word of `ready`, that comes next
   Link* listed_ = nullptr;           // taken from the list, oldest first

@@ -217,11 +217,20 @@ void Pool::come_home(void* block) {
 
 bool Pool::make_room(Shelf& shelf) {
   const std::uint32_t room = std::max<std::uint32_t>(2 * shelf.room, 64);
-  void* const larger = std::realloc(shelf.blocks, room * sizeof(void*));
+  void* const larger = std::aligned_alloc(line_bytes, room * sizeof(void*));
   if (!larger) return false;
+  if (shelf.count > 0) std::memcpy(larger, shelf.blocks, shelf.count * sizeof(void*));
+  std::free(shelf.blocks);
   shelf.blocks = static_cast<void**>(larger);
   shelf.room = room;
   return true;
+}
+
+void Pool::own_parts(std::vector<OwnPart>& out) const {
+  out.push_back({"pool", this, sizeof *this});
+  out.push_back({"pool: away", away_.data(), away_.size() * sizeof away_[0]});
+  for (const Shelf& shelf : shelves_)
+    if (shelf.blocks) out.push_back({"pool: shelf", shelf.blocks, shelf.room * sizeof(void*)});
 }
 
 // That owner's, soon or by this block.

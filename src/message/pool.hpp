@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "message/atomic.hpp"
+#include "message/lines.hpp"
 
 namespace nigh::message {
 
@@ -103,7 +104,7 @@ struct PoolUse {
   std::size_t free = 0;
 };
 
-class Pool {
+class alignas(line_bytes) Pool {
  public:
   static constexpr std::size_t chunk_bytes = std::size_t{2} << 20, page_bytes = std::size_t{64} << 10;
   static constexpr std::size_t pages = chunk_bytes / page_bytes;
@@ -143,6 +144,7 @@ class Pool {
   void trim();
 
   [[nodiscard]] PoolUse use() const;
+  void own_parts(std::vector<OwnPart>& out) const;
   // Debug mode: blocks of this pool that are in use.
   void each_in_use(const std::function<void(const void* block, std::uint32_t tag)>& tell) const;
 
@@ -206,8 +208,8 @@ class Pool {
   std::uint32_t number_;
   std::unique_ptr<Debugging> debug_;
   std::array<Shelf, classes> shelves_{};
-  std::vector<Away> away_;  // for each owner
-  Bag* opened_ = nullptr;   // taken from the door, not looked at yet
+  LineVector<Away> away_;  // for each owner
+  Bag* opened_ = nullptr;  // taken from the door, not looked at yet
   std::vector<Bag*> empty_;
   std::vector<Kept> chunks_;
   std::vector<Large> large_;

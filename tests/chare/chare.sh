@@ -128,6 +128,30 @@ case $case in
       timeout 60 "$cases" ending --mode shm --pes 3 2>"$tmp/told" || fail "shm: status $?"
     done
     [ -s "$tmp/told" ] && fail "something is told" ;;
+  trace)
+    check() { python3 "$(dirname "$0")/check_trace.py" "$tmp/trace" "$@" || fail "the trace"; }
+    timeout 60 "$cases" ending --pes 3 --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "threads: status $?"
+    told "$tmp/trace: 3 PEs, .* s, busy .* messages, .* between PEs"
+    check --pes 3 --name Restless::go --busy
+    timeout 60 "$cases" traffic --pes 3 --chare-trace="$tmp/trace" 2>"$tmp/told" || fail "threads: status $?"
+    check --pes 3 --from others
+    timeout 60 "$cases" traffic --pes 1 --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "one thread: status $?"
+    check --pes 1
+    timeout 60 "$nigh" run -n 3 -- "$cases" traffic --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "processes"
+    check --pes 3 --from others --processes 3
+    timeout 60 "$cases" traffic --mode shm --pes 3 --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "shm: status $?"
+    check --pes 3 --from "other processes" --processes 3
+    if has_mpi mpich; then
+      by_mpi mpich 2 traffic --pes 2 --comm-thread --chare-trace "$tmp/trace" || fail "mpi: status $?"
+      check --pes 4 --from others --from "other processes" --processes 2
+    fi
+    [ "$(ls "$tmp" | grep -c trace)" = 1 ] || fail "parts are left: $(ls "$tmp")"
+    # Nowhere to write: told, and the job's status is its own.
+    timeout 60 "$cases" traffic --pes 2 --chare-trace "$tmp/none/trace" 2>"$tmp/told" || fail "nowhere: status $?"
+    told "the trace: can't write $tmp/none/trace"
+    timeout 20 "$cases" traffic --pes 2 --chare-trace 2>"$tmp/told"
+    [ $? = 2 ] || fail "no file: status"
+    told "takes the name of a file" ;;
   checkpoint)
     at=$tmp/of/cells
     mkdir "$tmp/of"

@@ -142,9 +142,11 @@ struct Settings {
   int mode = 0;
   bool debug = false;
   bool comm_thread = false;
+  const char* trace = nullptr;
 };
 NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
-// Takes --pes, --mode, --comm-thread and --chare-debug out of the command line. False: told what is wrong.
+// Takes --pes, --mode, --comm-thread, --chare-debug and --chare-trace out of the command line. False: told
+// what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 
 // What every element has.

@@ -1,0 +1,71 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a PE has done, for people: --chare-trace FILE. Runs of entry methods that took a microsecond or more,
+// one by one, and of all runs together how long the PE was busy, how many messages of which size came from
+// where and how many waited, in intervals that grow with the job. At the end each PE leaves its part beside
+// FILE; PE 0 makes one of all (Chrome's trace format, which Perfetto reads).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace nigh::chare {
+
+class Entries;
+
+class Recorder {
+ public:
+  struct Interval {
+    std::int64_t busy_ns = 0;
+    std::uint64_t own = 0, own_bytes = 0;        // messages from this PE
+    std::uint64_t others = 0, others_bytes = 0;  // from others of this process or space
+    std::uint64_t far = 0, far_bytes = 0;        // from other processes that share no memory
+    std::uint64_t waiting = 0;                   // of this PE's own, at some time in it
+    void add(const Interval& other);
+  };
+  enum class From { here, others, far };
+
+  // `process` and `pe`, as they are shown. Memory: at most about 5 MB.
+  Recorder(std::uint32_t process, std::uint32_t pe);
+
+  // True: the interval has none so far.
+  [[nodiscard]] bool wants_waiting(std::int64_t now) { return !interval(now).waiting_known; }
+  void waits(std::int64_t now, std::uint64_t messages);
+  void ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took);
+
+  // Its part. Errors: io.
+  Result<void> write(const std::string& path);
+  // Of all PEs' parts, which go. What there is to say in a line; errors: io, and parts that are not there.
+  static Result<std::string> merge(const std::string& path, std::uint32_t pes, const Entries& entries);
+
+ private:
+  static constexpr std::size_t most_intervals = 4096, most_runs = 150'000;
+  static constexpr std::int64_t shortest = 100'000, noted_run = 1000;  // ns
+
+  struct Known : Interval {
+    bool waiting_known = false;
+  };
+  struct Run {
+    std::int64_t begun = 0, took = 0;
+    std::uint16_t entry = 0;
+  };
+  struct Head {
+    std::uint32_t process = 0, pe = 0;
+    std::int64_t begun = 0, ended = 0;  // ns since 1970
+    std::int64_t width = shortest;
+    std::uint64_t intervals = 0, runs = 0, left_out = 0;  // runs that there was no room for
+  };
+  struct Part;
+  Known& interval(std::int64_t at);
+
+  Head head_;
+  std::int64_t begun_;  // of the clock that all else is in
+  std::vector<Known> intervals_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace nigh::chare
