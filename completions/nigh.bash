@@ -65,7 +65,7 @@ _nigh() {
     run) options="--ranks --bind --mpi --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead mpi queues alloc kneighbor pingpong self-message false-sharing stencil molecules slide5 placement" ;;
-    report) options="--out --bench --peers --account --machine --no-run --summary --json" ;;
+    report) options="--out --bench --peers --trace --account --machine --no-run --summary --json" ;;
     watch) options="--pid --all --apply --advise --policy --pages --interval --cost --duration --memory --machine --log --listen
       --meters --demo --undo --json --quiet" ;;
   esac

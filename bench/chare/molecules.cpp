@@ -232,7 +232,8 @@ int run_peer_program(const std::string& subject, const std::string& folder, int 
 
 int usage() {
   std::fprintf(stderr,
-               "usage: molecules --teams PES --subject NAME [--quick]; PEs: 1 to 64; subjects: nigh-fixed %s "
+               "usage: molecules --teams PES --subject NAME [--quick] [--trace FILE]; PEs: 1 to 64; "
+               "subjects: nigh-fixed %s "
                "mpi-openmpi mpi-mpich\n",
                bench::modes::names);
   return 2;
@@ -244,6 +245,7 @@ int main(int argc, char** argv) {
   Plan plan;
   int pes = 2;
   std::string subject = "nigh-threads";
+  const char* trace = nullptr;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--quick")
@@ -252,6 +254,8 @@ int main(int argc, char** argv) {
       pes = std::atoi(argv[++i]);
     else if (word == "--subject" && i + 1 < argc)
       subject = argv[++i];
+    else if (word == "--trace" && i + 1 < argc)
+      trace = argv[++i];
     else
       return usage();
   }
@@ -263,8 +267,9 @@ int main(int argc, char** argv) {
     return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), pes, plan);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   plan.balances = subject != "nigh-fixed";
-  const auto own = bench::modes::options(subject, pes);
+  auto own = bench::modes::options(subject, pes);
   if (!own) return usage();
+  own->trace = trace;
   return nc::run(*own, [&] {
     const auto cells = nc::Array<Cell>::create({plan.side, plan.side, plan.side}, plan);
     const auto pairs =

@@ -24,7 +24,7 @@ namespace {
 
 struct ReportOptions {
   std::string out = "build/report.html", peers, account, machine;
-  std::vector<std::string> benches;
+  std::vector<std::string> benches, traces;
   bool no_run = false, summary = false, json = false;
 };
 
@@ -99,6 +99,13 @@ Result<ReportParts> gather(const ReportOptions& options) {
   add_plans(parts);
   if (auto added = add_benches(options, parts); !added) return tl::unexpected(added.error());
   if (auto added = add_peers(options, parts); !added) return tl::unexpected(added.error());
+  for (const std::string& path : options.traces) {
+    auto text = sys::read_file(path);
+    if (!text) return tl::unexpected(text.error());
+    auto trace = trace_from_json(*text, path);
+    if (!trace) return tl::unexpected(trace.error());
+    parts.traces.push_back(*std::move(trace));
+  }
   if (!options.account.empty()) {
     auto text = sys::read_file(options.account);
     if (!text) return tl::unexpected(text.error());
@@ -124,6 +131,7 @@ void print_contents(const std::string& page, const ReportParts& parts) {
                                      {"machine", parts.machine.name},
                                      {"plans", parts.plans_here.size() + parts.plans_elsewhere.size()},
                                      {"benches", benches},
+                                     {"traces", parts.traces.size()},
                                      {"peers", parts.peers.has_value()},
                                      {"account", !parts.account.empty()}};
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -155,6 +163,8 @@ void add_report(CLI::App& app, int& status) {
   command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");
   command->add_option("--peers", options->peers,
                       "A table of peers (default: peers.json beside the page, if there)");
+  command->add_option("--trace", options->traces,
+                      "What a message-driven program's --chare-trace wrote; may be given again");
   command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
   command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
   command->add_flag("--no-run", options->no_run, "Without --bench: do not run the short benchmarks");

@@ -114,6 +114,7 @@ std::string navigation(const ReportParts& parts) {
   std::string out = "<nav><a href=\"#machine\">Machine</a><a href=\"#plans\">Plans</a>";
   if (!model_section(parts.benches).empty()) out += "<a href=\"#placement\">Asymmetric links</a>";
   if (!parts.benches.empty()) out += "<a href=\"#benchmarks\">Benchmarks</a>";
+  if (!parts.traces.empty()) out += "<a href=\"#traces\">Over time</a>";
   if (parts.peers) out += "<a href=\"#peers\">Other ways to bind</a>";
   if (!parts.account.empty()) out += "<a href=\"#account\">A run's account</a>";
   return out + "</nav>\n";
@@ -186,6 +187,7 @@ std::string report_page(const ReportParts& parts) {
   for (const BenchFile& file : parts.benches)
     if (!says(file.machine, "computed")) timed.push_back(file);
   if (!timed.empty()) out += bench_section(timed);
+  if (!parts.traces.empty()) out += trace_section(parts.traces);
   if (parts.peers) out += peers_section(*parts.peers);
   if (!parts.account.empty())
     out +=

@@ -37,6 +37,21 @@ struct Peers {
 // docs/vm.md describes the file.
 Result<Peers> peers_from_json(const std::string& text, const std::string& where);
 
+// What --chare-trace has written of a job.
+struct Trace {
+  struct Method {
+    std::string name;
+    std::size_t runs = 0;  // that took a microsecond or more
+    double ms = 0;
+  };
+  std::string name;                       // of the file
+  double ms = 0;                          // from beginning to end
+  std::vector<std::vector<double>> busy;  // of each PE, %, in equal steps of that time
+  std::vector<Method> methods;            // the longest first
+  [[nodiscard]] double mean(std::size_t pe) const;
+};
+Result<Trace> trace_from_json(const std::string& text, const std::string& where);
+
 struct ReportParts {
   Machine machine;
   CpuSet mask;
@@ -44,6 +59,7 @@ struct ReportParts {
   std::vector<PlanPicture> plans_here, plans_elsewhere;
   std::vector<BenchFile> benches;
   std::optional<Peers> peers;
+  std::vector<Trace> traces;
   std::string account;  // of `nigh run --explain`
 };
 
@@ -54,6 +70,7 @@ std::string machine_section(const ReportParts& parts);
 std::string plan_section(const ReportParts& parts);
 std::string bench_section(const std::vector<BenchFile>& files);
 std::string peers_section(const Peers& peers);
+std::string trace_section(const std::vector<Trace>& traces);
 
 // A few lines for the terminal: what was measured, whether all of it is right, how nigh compares.
 std::string report_summary(const ReportParts& parts);

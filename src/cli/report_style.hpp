@@ -37,6 +37,9 @@ border:1px solid var(--line);border-radius:10px;overflow:hidden;margin:2rem 0}
 .facts span{font-size:.84rem;color:var(--soft)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.4rem;font-size:.9rem;margin:1.2rem 0}
 dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
+.strip{display:block;width:100%;height:14px;background:var(--wash);border-radius:3px}
+.strip rect{fill:var(--nigh)}
+td.wide{width:100%;min-width:20rem}
 figure{margin:1.4rem 0 2rem}
 figure .pic{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.6rem}
 figure svg{display:block;margin:0 auto}

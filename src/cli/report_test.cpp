@@ -51,6 +51,7 @@ TEST(Report, EscapesWhatIsNotOurs) {
   all.machine.title = all.machine.name = evil;
   all.machine.notes = {evil};
   all.account = evil;
+  all.traces = {{evil, 1, {{50}}, {{evil, 1, 1}}}};
   BenchFile file;
   file.machine = {{"cpu", evil}, {"summary", evil}, {"mask", evil}, {"kernel", evil}, {"started", evil}};
   BenchRecord r = record(evil, 10);
@@ -84,6 +85,7 @@ TEST(Report, TagsAreClosed) {
   all.benches = {file};
   all.peers = Peers{"barcelona", {"4x4 libgomp", "3x5 libgomp"}, {{"nigh", {"right", ""}}}};
   all.account = "x";
+  all.traces = {{"trace", 1, {{50, 0}, {100, 20}}, {{"Cell::step", 1, 1}}}};
   std::string page = report_page(all);
   for (const char* tag :
        {"div", "table", "tr",     "td",   "th",  "figure",  "figcaption", "svg", "h2", "h3",   "h4",   "p",
@@ -92,6 +94,34 @@ TEST(Report, TagsAreClosed) {
     std::size_t opened = count(page, "<" + name + ">") + count(page, "<" + name + " ");
     EXPECT_EQ(opened, count(page, "</" + name + ">")) << name;
   }
+}
+
+TEST(Report, ATraceBecomesStrips) {
+  EXPECT_FALSE(trace_from_json("[]", "x"));
+  EXPECT_FALSE(trace_from_json("{\"traceEvents\": 3}", "x"));
+  EXPECT_FALSE(trace_from_json("{\"traceEvents\": []}", "x"));
+  EXPECT_FALSE(trace_from_json("{\"traceEvents\": [{\"ph\": \"X\"}]}", "x"));
+  const auto trace = trace_from_json(R"({"traceEvents": [
+      {"ph": "M", "pid": 0, "tid": 0, "name": "thread_name", "args": {"name": "PE 0"}},
+      {"ph": "C", "pid": 0, "name": "PE 0 busy %", "ts": 0, "args": {"busy": 100}},
+      {"ph": "C", "pid": 0, "name": "PE 0 busy %", "ts": 1000, "args": {"busy": 50}},
+      {"ph": "C", "pid": 0, "name": "PE 0 waiting", "ts": 1000, "args": {"messages": 7}},
+      {"ph": "C", "pid": 0, "name": "PE 1 busy %", "ts": 1000, "args": {"busy": 40}},
+      {"ph": "X", "pid": 0, "tid": 0, "ts": 0, "dur": 900, "name": "Cell::step"},
+      {"ph": "X", "pid": 0, "tid": 0, "ts": 950, "dur": 100, "name": "Cell::take"},
+      {"ph": "X", "pid": 0, "tid": 1, "ts": 1000, "dur": 600, "name": "Cell::step"}]})",
+                                     "x");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->ms, 2);
+  ASSERT_EQ(trace->busy.size(), 2U);
+  EXPECT_NEAR(trace->mean(0), 75, 0.01);
+  EXPECT_NEAR(trace->mean(1), 20, 0.01);
+  EXPECT_NEAR(trace->busy[0].front(), 100, 0.01);
+  EXPECT_NEAR(trace->busy[1].front(), 0, 0.01);
+  ASSERT_EQ(trace->methods.size(), 2U);
+  EXPECT_EQ(trace->methods[0].name, "Cell::step");
+  EXPECT_EQ(trace->methods[0].runs, 2U);
+  EXPECT_NEAR(trace->methods[0].ms, 1.5, 1e-9);
 }
 
 TEST(Report, AWrongResultIsShownAndCounted) {
