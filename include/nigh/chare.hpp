@@ -290,21 +290,24 @@ struct Options {
   bool debug = false;           // the memory of messages is watched: see docs/chare.md
   bool comm_thread = false;     // mpi: a thread beside the PEs sends and receives; else the first PE does
   const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
+  double progress = 0;  // seconds between lines on standard error that say how far the job is; 0: none
 };
 
 // Runs main() on PE 0, then messages until finish() is called. Returns its status; 1 where an entry method
 // threw or there was no memory, told on standard error.
 template <std::invocable Main>
 int run(const Options& options, Main&& main) {
-  const core::Settings settings{options.pes, static_cast<int>(options.mode), options.debug,
-                                options.comm_thread, options.trace};
+  const core::Settings settings{options.pes,   static_cast<int>(options.mode),
+                                options.debug, options.comm_thread,
+                                options.trace, options.progress};
   return core::run(
       settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
       const_cast<void*>(static_cast<const void*>(std::addressof(main))));
 }
 
-// With --pes N, --mode auto, threads, processes, shm or mpi, --comm-thread, --chare-debug and --chare-trace
-// FILE from the command line, which are taken out of it. 2: it is wrong.
+// With --pes N, --mode auto, threads, processes, shm or mpi, --comm-thread, --chare-debug, --chare-trace FILE
+// and
+// --chare-progress SECONDS from the command line, which are taken out of it. 2: it is wrong.
 template <std::invocable Main>
 int run(int& argc, char** argv, Main&& main) {
   core::Settings settings;

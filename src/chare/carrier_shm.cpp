@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,10 @@ namespace {
 constexpr std::size_t wanted = std::size_t{32} << 20, least = std::size_t{16} << 10,
                       most = std::size_t{1} << 20;
 
+std::size_t bytes_of_ring(std::uint32_t processes) {
+  return std::clamp(std::bit_floor(wanted / (std::size_t{processes} * processes)), least, most);
+}
+
 tl::unexpected<Error> no_memory(std::size_t bytes, std::uint32_t processes, int error) {
   return fail(Errc::io,
               "/dev/shm gives no " + std::to_string(bytes >> 20) + " MiB for the messages of " +
@@ -34,30 +39,59 @@ tl::unexpected<Error> no_memory(std::size_t bytes, std::uint32_t processes, int 
 }  // namespace
 
 Result<std::unique_ptr<ShmCarrier>> ShmCarrier::make(std::uint32_t processes) {
-  const std::size_t rings = std::size_t{processes} * processes;
-  const std::size_t ring_bytes = std::clamp(std::bit_floor(wanted / rings), least, most);
+  const std::size_t ring_bytes = bytes_of_ring(processes), rings = std::size_t{processes} * processes;
   const std::size_t bytes = rings * (sizeof(Ring) + ring_bytes);
   const std::string name = "/nigh-chare-" + std::to_string(::getpid());
   const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return no_memory(bytes, processes, errno);
-  ::shm_unlink(name.c_str());  // the mapping is inherited: nothing is left whatever happens
+  ::shm_unlink(
+      name.c_str());  // the mapping, or the descriptor, is handed on: nothing is left whatever happens
   // All of it now: a full file system would show as SIGBUS later.
   const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   void* const memory =
       error != 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  const int failed = error != 0 ? error : errno;
-  ::close(file);
-  if (memory == MAP_FAILED) return no_memory(bytes, processes, failed);
+  if (memory == MAP_FAILED) {
+    const int failed = error != 0 ? error : errno;
+    ::close(file);
+    return no_memory(bytes, processes, failed);
+  }
   auto owner = std::make_shared<Memory>(memory, bytes);
+  owner->file = file;
   for (std::size_t i = 0; i < rings; ++i) new (static_cast<Ring*>(memory) + i) Ring;
   return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes, std::move(owner), ring_bytes));
+}
+
+Result<std::unique_ptr<ShmCarrier>> ShmCarrier::open(const std::string& path, std::uint32_t processes) {
+  const std::size_t ring_bytes = bytes_of_ring(processes);
+  const std::size_t bytes = std::size_t{processes} * processes * (sizeof(Ring) + ring_bytes);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat is{};
+  const bool fits = file >= 0 && ::fstat(file, &is) == 0 && static_cast<std::size_t>(is.st_size) == bytes;
+  void* const memory =
+      fits ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+  const int failed = errno;
+  if (file >= 0) ::close(file);
+  if (memory == MAP_FAILED) return fail(Errc::io, path + " can't be mapped", failed);
+  return std::unique_ptr<ShmCarrier>(
+      new ShmCarrier(processes, std::make_shared<Memory>(memory, bytes), ring_bytes));
+}
+
+std::string ShmCarrier::path() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory_->file);
+}
+
+void ShmCarrier::close_path() {
+  if (memory_->file >= 0) ::close(std::exchange(memory_->file, -1));
 }
 
 std::unique_ptr<ShmCarrier> ShmCarrier::beside() const {
   return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes_, memory_, ring_bytes_));
 }
 
-ShmCarrier::Memory::~Memory() { ::munmap(data, bytes); }
+ShmCarrier::Memory::~Memory() {
+  ::munmap(data, bytes);
+  if (file >= 0) ::close(file);
+}
 
 // Ring (from, to) is number from * processes + to; their bytes lie behind all of them.
 ShmCarrier::ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes)

@@ -19,8 +19,12 @@ namespace nigh::chare {
 
 class ShmCarrier final : public Carrier {
  public:
-  // Before the others are forked. Errors: no memory (a full /dev/shm).
+  // Before the others are forked, or for others to open(). Errors: no memory (a full /dev/shm).
   static Result<std::unique_ptr<ShmCarrier>> make(std::uint32_t processes);
+  // What another process of this user and node has made, as long as that has it open. Errors: io.
+  static Result<std::unique_ptr<ShmCarrier>> open(const std::string& path, std::uint32_t processes);
+  [[nodiscard]] std::string path() const;
+  void close_path();
   // Another process's end, in this one: for tests.
   [[nodiscard]] std::unique_ptr<ShmCarrier> beside() const;
   // This is process `process` from now on; `first` is the pid of the first.
@@ -70,6 +74,7 @@ class ShmCarrier final : public Carrier {
     ~Memory();
     void* data;
     std::size_t bytes;
+    int file = -1;  // that others may open
   };
 
   ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes);

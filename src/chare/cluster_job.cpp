@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "chare/carrier_node.hpp"
 #include "chare/carrier_shm.hpp"
 #include "chare/entries.hpp"
 #include "chare/job.hpp"
@@ -45,7 +46,8 @@ struct Card {
 
 bool started_by_mpi() {
   const Launcher* const one = launcher();
-  return one && std::atoi(std::getenv(one->size)) > 1;
+  const char* const size = one ? std::getenv(one->size) : nullptr;
+  return size && std::atoi(size) > 1;
 }
 
 // Where all PEs run, and that they run one program.
@@ -101,6 +103,7 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
     std::fprintf(stderr, "nigh chare: %s\n", carrier.error().message.c_str());
     return 1;
   }
+  (*carrier)->close_path();
   Cluster cluster;
   cluster.carrier = carrier->get();
   for (std::uint32_t pe = 0; pe <= count; ++pe) cluster.first_of.push_back(pe);
@@ -141,12 +144,12 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
     return 1;
   }
   const auto make = reinterpret_cast<MakeCarrier>(::dlsym(library, "nigh_chare_carrier"));
-  const std::unique_ptr<Carrier> carrier(make ? make(carrier_version, settings.comm_thread, why, sizeof why)
-                                              : nullptr);
-  if (!carrier) {
+  std::unique_ptr<Carrier> mpi(make ? make(carrier_version, settings.comm_thread, why, sizeof why) : nullptr);
+  if (!mpi) {
     std::fprintf(stderr, "nigh chare: %s\n", make ? why : "a carrier of another version was found");
     return 1;
   }
+  const auto carrier = std::make_unique<NodeCarrier>(std::move(mpi));
   const CpuSet usable = usable_cpus();
   const int thread = settings.comm_thread ? 1 : 0, neighbours = static_cast<int>(carrier->neighbours());
   const int pes = settings.pes > 0 ? settings.pes : std::max(usable.count() / neighbours - thread, 1);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -45,7 +46,8 @@ class Seat {
  public:
   Seat(const Places& places, int rank) {
     if (places.all > places.usable.count()) return;
-    const auto cpu = places.usable.members()[static_cast<std::size_t>(places.first + rank)];
+    const auto seat = static_cast<std::size_t>(places.first) + static_cast<std::size_t>(rank);
+    const auto cpu = places.usable.members()[seat];
     const auto before = sys::affinity();
     if (before && sys::set_affinity({cpu})) before_ = *before;
   }
@@ -75,7 +77,8 @@ int live(space::ThreadSpace::Common& common, int rank, const Settings& settings,
       [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
       [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
   int status = -1;
-  const Kind kind{message::PoolMemory::of_process(), rings, false, settings.debug, settings.trace};
+  const Kind kind{
+      message::PoolMemory::of_process(), rings, false, settings.debug, settings.trace, settings.progress};
   if (waiter.usable() && rank == settings.pes) {
     CommThread thread(space, waiter, kind, *cluster);
     if (thread.open()) thread.run(), status = 0;
@@ -119,7 +122,8 @@ int live_in_process(const Settings& settings, void (*main)(void*), void* argumen
        [](void* memory, std::size_t) { process_space->release(memory); }},
       true,
       settings.debug,
-      settings.trace};
+      settings.trace,
+      settings.progress};
   Pe pe(*process_space, waiter, kind);
   const int status = pe.open() ? pe.run(main, argument) : 1;
   return status;
@@ -202,6 +206,13 @@ bool parse(int& argc, char** argv, Settings& settings) {
         return false;
       }
       settings.trace = trace;
+    } else if (const char* const seconds = value_of("--chare-progress", argc, argv, i, words)) {
+      char* end = nullptr;
+      settings.progress = std::strtod(seconds, &end);
+      if (end == seconds || *end || !(settings.progress >= 0.001)) {
+        std::fprintf(stderr, "nigh chare: --chare-progress takes seconds, such as 1, not \"%s\"\n", seconds);
+        return false;
+      }
     } else if (std::strcmp(argv[i], "--comm-thread") == 0) {
       settings.comm_thread = true;
     } else {

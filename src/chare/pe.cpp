@@ -137,6 +137,7 @@ int Pe::run(void (*main)(void*), void* argument) {
                                            : kind_.processes ? number_
                                                              : 0,
                                            number_);
+  if (number_ == 0 && kind_.progress > 0) after(kind_.progress, {tell_progress, 0, 0, {}});
   if (number_ == 0 && main) main(argument);
   while (!stop_) {
     waiter_.until([&] { return round(); });
@@ -397,6 +398,10 @@ void Pe::on_system(Header* message) {
 void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
   if (then.kind == Callback::Kind::nothing) return;
   if (then.kind == Callback::Kind::finish) return finish(0);
+  if (then.kind == tell_progress) {
+    waves_.tell();
+    return after(kind_.progress, then);
+  }
   if (then.kind == tally_elements) {
     Header* const message = system(System::tally, then.array, 0);
     if (message) post_to_all(message, then.array);

@@ -92,6 +92,7 @@ struct Kind {
   bool processes = false;     // each is one
   bool debug = false;
   const char* trace = nullptr;  // where to; null: nowhere
+  double progress = 0;          // seconds from one line to the next; 0: none
 };
 
 inline constexpr std::int64_t long_ns = 1000;   // several times what it takes to publish a message
@@ -105,6 +106,8 @@ inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
 inline constexpr auto balance_elements = static_cast<Callback::Kind>(101);
 // And to be written to files.
 inline constexpr auto save_elements = static_cast<Callback::Kind>(102);
+// PE 0 says how far the job is.
+inline constexpr auto tell_progress = static_cast<Callback::Kind>(103);
 
 [[noreturn]] void no_pe();  // a thread that is none calls
 

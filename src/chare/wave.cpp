@@ -3,6 +3,7 @@
 #include "chare/wave.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -14,9 +15,19 @@ namespace {
 constexpr std::int64_t shortest_pause = 1'000, longest_pause = 1'000'000, long_idle = 1'000'000'000;  // ns
 }
 
+Waves::Waves(Pe& pe) : pe_(pe), begun_(message::now_ns()), told_at_(begun_) {}
+
 void Waves::ask(const Callback& then) {
   asked_.push_back(then);
   pause_ = next_ = 0;
+}
+
+// With the next wave, whether a PE is idle or not.
+void Waves::tell() {
+  tells_ = true;
+  if (under_way_) return;
+  under_way_ = true;
+  begin();
 }
 
 void Waves::idle(bool since_now) {
@@ -56,13 +67,22 @@ void Waves::on_counted(const core::Header* message) {
 void Waves::end() {
   sums_.sent += pe_.sent_;
   sums_.done += pe_.done_;
-  sums_.timers += pe_.timers_.size();
+  sums_.timers += pe_.timers_.size() - (pe_.number() == 0 && pe_.kind_.progress > 0 ? 1 : 0);
   if (pe_.number() != 0) {
     if (Header* message = pe_.system(System::counted, 0, sums_))
       pe_.forward((pe_.number() - 1) / tree_arity, message);
     return;
   }
   under_way_ = false;
+  if (std::exchange(tells_, false)) {
+    const std::int64_t now = message::now_ns();
+    std::fprintf(stderr, "nigh chare: %.1f s: %llu messages, %.0f a second now, %lld under way\n",
+                 static_cast<double>(now - begun_) * 1e-9, static_cast<unsigned long long>(sums_.done),
+                 static_cast<double>(sums_.done - told_) * 1e9 / static_cast<double>(now - told_at_),
+                 static_cast<long long>(sums_.sent - sums_.done));
+    told_ = sums_.done;
+    told_at_ = now;
+  }
   const bool quiet = sums_.sent == sums_.done && sums_ == before_;
   before_ = sums_;
   pause_ = std::clamp(2 * pause_, shortest_pause, longest_pause);

@@ -17,7 +17,8 @@ class Pe;
 
 class Waves {
  public:
-  explicit Waves(Pe& pe) : pe_(pe) {}
+  explicit Waves(Pe& pe);
+  void tell();  // at PE 0: how many messages have been done so far, and how many are under way
   void ask(const Callback& then);  // at PE 0
   // PE 0 has nothing to do; since a moment ago. When that lasts, it is seen whether there is anything at all.
   void idle(bool since_now);
@@ -35,7 +36,10 @@ class Waves {
   Pe& pe_;
   std::vector<Callback> asked_;
   bool under_way_ = false;
-  unsigned missing_ = 0;  // children that have not answered
+  bool tells_ = false;                // when the wave has ended
+  std::int64_t begun_, told_at_ = 0;  // ns
+  std::uint64_t told_ = 0;            // messages, the last time
+  unsigned missing_ = 0;              // children that have not answered
   Sums sums_, before_;
   std::int64_t next_ = 0, pause_ = 0;  // ns: when the next may begin, and how long after the last
   std::int64_t idle_since_ = 0;

@@ -52,14 +52,19 @@ case $case in
   mpi-*)
     library=${case#mpi-}
     has_mpi "$library" || { echo "$library is not here"; exit 77; }
+    # Nodes, processes, the rest: all on one node, two nodes of two processes, a node each.
     for what in arguments traffic sparse moving; do
-      for words in "1 --pes 3" "2 --pes 1" "3 --pes 2" "2 --pes 2 --comm-thread" "2 --pes 1 --chare-debug" \
-        "2 --pes 2 --comm-thread --chare-debug"; do
+      for words in "1 1 --pes 3" "1 3 --pes 2" "1 2 --pes 2 --comm-thread --chare-debug" "2 2 --pes 1" \
+        "2 4 --pes 1" "2 4 --pes 2 --comm-thread" "3 3 --pes 2" "2 2 --pes 1 --chare-debug" \
+        "2 2 --pes 2 --comm-thread --chare-debug"; do
+        export NIGH_MPI_FAKE_NODES=${words%% *}
+        rest=${words#* }
         # shellcheck disable=SC2086
-        by_mpi "$library" ${words%% *} $what --mode mpi ${words#* } || fail "$what, $words: status $?"
+        by_mpi "$library" ${rest%% *} $what --mode mpi ${rest#* } || fail "$what, $words: status $?"
         grep "nigh" "$tmp/told" && fail "$what, $words: something is told"
       done
     done
+    export NIGH_MPI_FAKE_NODES=2
     # Found without being told; each process has its share of the CPUs.
     by_mpi "$library" 2 traffic || fail "by itself: status $?"
     by_mpi "$library" 3 failing --pes 1 && fail "failing: status 0"
@@ -152,6 +157,25 @@ case $case in
     timeout 20 "$cases" traffic --pes 2 --chare-trace 2>"$tmp/told"
     [ $? = 2 ] || fail "no file: status"
     told "takes the name of a file" ;;
+  progress)
+    # tells KIND...: several lines, of more and more messages.
+    tells() {
+      "$@" 2>"$tmp/told"
+      [ "$(grep -c 'nigh chare: [0-9.]* s: [0-9]* messages, [0-9]* a second now, [0-9]* under way' "$tmp/told")" -gt 3 ] ||
+        fail "$*: too few lines"
+      sed -n 's/.* s: \([0-9]*\) messages.*/\1/p' "$tmp/told" >"$tmp/counts"
+      sort -n -u "$tmp/counts" | cmp -s - "$tmp/counts" || fail "$*: the counts don't grow"
+    }
+    tells timeout --foreground -s KILL 1 "$cases" endless --pes 3 --chare-progress 0.1
+    tells timeout --foreground -s KILL 1 "$cases" endless --mode shm --pes 2 --chare-progress=0.1
+    # It keeps nobody from seeing that nothing is left to do, and ends with the job.
+    timeout 20 "$cases" idle --pes 2 --chare-progress 0.05 2>"$tmp/told"
+    [ $? = 1 ] || fail "nothing left to do"
+    told "finish() was not called"
+    timeout 60 "$cases" traffic --pes 2 --chare-progress 0.001 2>"$tmp/told" || fail "traffic: status $?"
+    timeout 20 "$cases" traffic --pes 2 --chare-progress never 2>"$tmp/told"
+    [ $? = 2 ] || fail "no number: status"
+    told "takes seconds" ;;
   checkpoint)
     at=$tmp/of/cells
     mkdir "$tmp/of"

@@ -143,9 +143,10 @@ struct Settings {
   bool debug = false;
   bool comm_thread = false;
   const char* trace = nullptr;
+  double progress = 0;
 };
 NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
-// Takes --pes, --mode, --comm-thread, --chare-debug and --chare-trace out of the command line. False: told
+// Takes --pes, --mode, --comm-thread, --chare-debug, --chare-trace and --chare-progress out of the command line. False: told
 // what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 

@@ -1,0 +1,81 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chare/carrier_node.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace nigh::chare {
+
+namespace {
+
+// MPI's poll takes longer than a look at all rings.
+constexpr unsigned rounds_a_poll = 8;
+
+std::string name_of_node(const Carrier& carrier) {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  std::string out = host;
+  const char* const pretended = std::getenv("NIGH_MPI_FAKE_NODES");
+  const std::uint64_t nodes = pretended ? std::strtoul(pretended, nullptr, 10) : 0;
+  if (nodes > 1) out += "/" + std::to_string(carrier.process() * nodes / carrier.processes());
+  return out;
+}
+
+}  // namespace
+
+NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi) : mpi_(std::move(mpi)), in_node_(mpi_->processes()) {
+  process_ = mpi_->process(), processes_ = mpi_->processes();
+  neighbour_ = mpi_->neighbour(), neighbours_ = mpi_->neighbours();
+  const std::string here = name_of_node(*mpi_);
+  const std::vector<std::string> nodes = mpi_->exchange(here);
+  std::uint32_t count = 0;
+  for (std::uint32_t process = 0; process < processes_; ++process)
+    in_node_[process] = nodes[process] == here ? count++ : away;
+  const auto first = static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), here) - nodes.begin());
+  // The first of a node makes the memory, the others find it through its descriptor: there is no name to be
+  // left.
+  std::string path;
+  if (count > 1 && process_ == first)
+    if (auto made = ShmCarrier::make(count)) {
+      shm_ = std::move(*made);
+      path = shm_->path();
+    }
+  path = mpi_->exchange(path)[first];
+  if (count > 1 && process_ != first && !path.empty())
+    if (auto opened = ShmCarrier::open(path, count)) shm_ = std::move(*opened);
+  const std::vector<std::string> has = mpi_->exchange(shm_ ? "y" : "n");
+  for (std::uint32_t process = 0; process < processes_; ++process)
+    if (in_node_[process] != away && has[process] != "y") shm_.reset();
+  if (shm_) {
+    shm_->close_path();
+    shm_->become(in_node_[process_], 0);
+  } else {
+    std::fill(in_node_.begin(), in_node_.end(), away);
+    in_node_[process_] = 0;
+  }
+  has_away_ = std::find(in_node_.begin(), in_node_.end(), away) != in_node_.end();
+}
+
+void NodeCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+  if (in_node_[to] != away)
+    shm_->send(in_node_[to], message, owner);
+  else
+    mpi_->send(to, message, owner);
+}
+
+void NodeCarrier::flush() {
+  if (shm_) shm_->flush();
+  if (has_away_) mpi_->flush();
+}
+
+bool NodeCarrier::progress(Owner& owner) {
+  bool did = shm_ && shm_->progress(owner);
+  if (has_away_ && (!did || ++rounds_ % rounds_a_poll == 0)) did |= mpi_->progress(owner);
+  return did;
+}
+
+}  // namespace nigh::chare
