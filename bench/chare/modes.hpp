@@ -12,13 +12,14 @@
 
 namespace bench::modes {
 
-inline constexpr const char* names = "nigh-threads nigh-processes nigh-posix-shm nigh-mpi nigh-spoiled";
+inline constexpr const char* names = "nigh-threads nigh-processes nigh-posix-shm nigh-mpi nigh-adaptive nigh-spoiled";
 
 inline std::optional<nigh::chare::Options> options(const std::string& subject, int pes) {
   using nigh::chare::Mode;
   if (subject == "nigh-processes") return nigh::chare::Options{.pes = pes, .mode = Mode::processes};
   if (subject == "nigh-posix-shm") return nigh::chare::Options{.pes = pes, .mode = Mode::shm};
   if (subject == "nigh-mpi") return nigh::chare::Options{.pes = 1, .mode = Mode::mpi};
+  if (subject == "nigh-adaptive") return nigh::chare::Options{};  // as it was started
   if (subject == "nigh-threads" || subject == "nigh-fixed" || subject == "nigh-spoiled")
     return nigh::chare::Options{.pes = pes, .mode = Mode::threads};
   return std::nullopt;

@@ -229,7 +229,9 @@ int run(const Settings& settings, void (*main)(void*), void* argument) {
   const bool started = nigh_space_size && nigh_space_size() > 0;  // by nigh run -n
   auto mode = static_cast<Mode>(settings.mode);
   if (mode == Mode::automatic)
-    mode = started ? Mode::processes : started_by_mpi() ? Mode::mpi : Mode::threads;
+    mode = started && !spans_nodes(nigh_space_size()) ? Mode::processes
+           : started_by_mpi() > 1                     ? Mode::mpi
+                                                      : Mode::threads;
   if (mode == Mode::processes && !started) {
     std::fprintf(stderr,
                  "nigh chare: for PEs that are processes start the program with nigh run -n 4 -- ...\n");

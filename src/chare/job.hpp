@@ -27,7 +27,9 @@ int run_threads(core::Settings settings, const Places& places, Cluster* cluster,
 // Forks, a PE each; returns in the first.
 int run_forked(const core::Settings& settings, void (*main)(void*), void* argument);
 int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argument);
-// Several processes, by what mpirun or srun has put into the environment.
-bool started_by_mpi();
+// How many processes mpirun or srun has started, as the environment tells; 0: it was neither.
+int started_by_mpi();
+// More than those of this node, which are so many; or that is pretended (NIGH_MPI_FAKE_NODES).
+bool spans_nodes(int here);
 
 }  // namespace nigh::chare

@@ -272,12 +272,20 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
                  {"--subject", "nigh-processes"}});
   out.push_back({"nigh POSIX shm", {}, {}, {}, {}, {"--subject", "nigh-posix-shm"}});
   const std::string ranks = std::to_string(pes);
+  // Each process on a node of its own, as it were; and as they are, one node, with what is preloaded for
+  // that.
   out.push_back({"nigh over MPICH",
                  {"mpirun.mpich", "-bind-to", "none", "-n", ranks},
-                 {},
+                 {{"NIGH_MPI_FAKE_NODES", ranks}},
                  {},
                  {},
                  {"--subject", "nigh-mpi"}});
+  out.push_back({"nigh adaptive",
+                 {nigh, "run", "--quiet", "--mpi", "--", "mpirun.mpich", "-bind-to", "none", "-n", ranks},
+                 {},
+                 {},
+                 {},
+                 {"--subject", "nigh-adaptive"}});
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
   out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
   if (kind.name != "kneighbor") return out;  // Charm++ has no such ones

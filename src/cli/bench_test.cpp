@@ -245,16 +245,17 @@ TEST(BenchCatalog, MessageDrivenKNeighbor) {
   EXPECT_EQ(pes(64, true), "2 ");
   const Usable usable{{0, 1}, 2, 1};
   const std::vector<Subject> plain = subjects_for(kind, "threads", {4, std::nullopt}, usable, "/x/nigh");
-  ASSERT_EQ(plain.size(), 6U);  // Charm++ only where it is named
+  ASSERT_EQ(plain.size(), 7U);  // Charm++ only where it is named
   EXPECT_EQ(fmt::format("{}", fmt::join(plain[1].prefix, " ")), "/x/nigh run --quiet -n 4 --");
   EXPECT_EQ(plain[2].name, "nigh POSIX shm");
   EXPECT_EQ(fmt::format("{}", fmt::join(plain[3].prefix, " ")), "mpirun.mpich -bind-to none -n 4");
-  EXPECT_EQ(plain[4].name, kind.baseline());
-  EXPECT_EQ(plain[5].environment.count("OMPI_ALLOW_RUN_AS_ROOT"), 1U);
+  EXPECT_EQ(plain[4].name, "nigh adaptive");
+  EXPECT_EQ(plain[5].name, kind.baseline());
+  EXPECT_EQ(plain[6].environment.count("OMPI_ALLOW_RUN_AS_ROOT"), 1U);
   ::setenv("NIGH_CHARM_MULTICORE", "/y/kNeighbor", 1);
   const std::vector<Subject> more = subjects_for(kind, "threads", {4, std::nullopt}, usable, "/x/nigh");
   ::unsetenv("NIGH_CHARM_MULTICORE");
-  ASSERT_EQ(more.size(), 7U);
+  ASSERT_EQ(more.size(), 8U);
   EXPECT_EQ(subjects_for(find_bench("stencil").value(), "threads", {2, std::nullopt}, usable, "nigh")[1].name,
             "nigh, not balanced");
   const BenchKind sharing = find_bench("false-sharing").value();
@@ -262,9 +263,9 @@ TEST(BenchCatalog, MessageDrivenKNeighbor) {
   EXPECT_EQ(subjects_for(sharing, "threads", {2, std::nullopt}, usable, "nigh")[1].name, sharing.baseline());
   EXPECT_EQ(default_teams(sharing, 2, true).size(), 2U);
   EXPECT_EQ(default_teams(find_bench("pingpong").value(), 16, false).size(), 1U);
-  EXPECT_EQ(more[6].name, "Charm++ multicore");
-  EXPECT_EQ(more[6].options, (std::vector<std::string>{"--subject", "charm-multicore"}));
-  EXPECT_EQ(more[6].environment.at("NIGH_CHARM_MULTICORE"), "/y/kNeighbor");  // others' are cleared
+  EXPECT_EQ(more[7].name, "Charm++ multicore");
+  EXPECT_EQ(more[7].options, (std::vector<std::string>{"--subject", "charm-multicore"}));
+  EXPECT_EQ(more[7].environment.at("NIGH_CHARM_MULTICORE"), "/y/kNeighbor");  // others' are cleared
 }
 
 TEST(BenchStates, NearAndFar) {

@@ -14,8 +14,9 @@ namespace nigh::sys {
 
 namespace {
 
+// Not by a function that our own interposer (libnigh-mpi.so) has, too: it brings no MPI.
 const char* loaded_mpi() {
-  if (!dlsym(RTLD_DEFAULT, "MPI_Init_thread")) return "";
+  if (!dlsym(RTLD_DEFAULT, "MPI_Initialized")) return "";
   return dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
 }
 

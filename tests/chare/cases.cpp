@@ -329,9 +329,25 @@ void ending() { Array<Restless>::create({64}).send<&Restless::go>(); }
 
 void endless() { Array<Faulty>::create({8}).send<&Faulty::go_round>(); }
 
-// --- to files, and back ---
+std::string path;  // of the checkpoints; of how(), the mode that is wanted
 
-std::string path;  // of the checkpoints
+// In which mode it runs: whether memory of messages is shared, and by how many processes.
+struct Shown : Element<Shown> {
+  void begin() {
+    Buffer<int> data(1);
+    data[0] = 5;
+    const auto at = reinterpret_cast<std::uintptr_t>(data.data());
+    array()[1].send<&Shown::look>(at, static_cast<int>(getpid()), std::move(data));
+  }
+  void look(std::uintptr_t at, int from, Buffer<int>&& data) {
+    const bool is_shared = reinterpret_cast<std::uintptr_t>(data.data()) == at, same = from == getpid();
+    const std::string is = same ? "threads" : is_shared ? "processes" : "mpi";
+    finish(is == path ? 0 : 1);
+  }
+};
+void how() { Array<Shown>::create({2})[0].send<&Shown::begin>(); }
+
+// --- to files, and back ---
 
 struct Kept : Judge<Kept> {
   Kept() = default;
@@ -431,6 +447,7 @@ int main(int argc, char** argv) {
                                                   {"moving", moving},
                                                   {"ending", ending},
                                                   {"endless", endless},
+                                                  {"how", how},
                                                   {"save", save},
                                                   {"save-twice", save_twice},
                                                   {"save-nowhere", save_nowhere},

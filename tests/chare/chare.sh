@@ -65,6 +65,11 @@ case $case in
       done
     done
     export NIGH_MPI_FAKE_NODES=2
+    # Under nigh run --mpi those of a node are a space; several nodes can't be.
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NIGH_MPI_FAKE_NODES=1 timeout 60 "$nigh" run --mpi -- \
+      "mpirun.$library" -n 2 "$cases" how processes >"$tmp/said" 2>"$tmp/told" </dev/null || fail "a space: status $?"
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NIGH_MPI_FAKE_NODES=2 timeout 60 "$nigh" run --mpi -- \
+      "mpirun.$library" -n 2 "$cases" how mpi >"$tmp/said" 2>"$tmp/told" </dev/null || fail "two nodes: status $?"
     # Found without being told; each process has its share of the CPUs.
     by_mpi "$library" 2 traffic || fail "by itself: status $?"
     by_mpi "$library" 3 failing --pes 1 && fail "failing: status 0"
