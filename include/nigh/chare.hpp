@@ -287,8 +287,8 @@ enum class Mode {
 struct Options {
   int pes = 0;  // of each process; 0: one for each CPU that the process may use
   Mode mode = Mode::automatic;
-  bool debug = false;           // the memory of messages is watched: see docs/chare.md
-  bool comm_thread = false;     // mpi: a thread beside the PEs sends and receives; else the first PE does
+  bool debug = false;        // the memory of messages is watched: see docs/chare.md
+  bool comm_thread = false;  // shm, mpi: a thread beside the PEs sends and receives; else the first PE does
   const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
   double progress = 0;  // seconds between lines on standard error that say how far the job is; 0: none
 };

@@ -22,7 +22,7 @@ namespace nigh::chare {
 namespace {
 
 // All rings together; each is a power of two within these bounds.
-constexpr std::size_t wanted = std::size_t{32} << 20, least = std::size_t{16} << 10,
+constexpr std::size_t wanted = std::size_t{32} << 20, least = std::size_t{4} << 10,
                       most = std::size_t{1} << 20;
 
 std::size_t bytes_of_ring(std::uint32_t processes) {
@@ -281,8 +281,11 @@ int ShmCarrier::status_of(std::uint32_t process) {
 
 void ShmCarrier::abandon() {
   if (process_ != 0) ::_exit(1);
-  for (const Child& child : children_)
-    if (child.pid > 0 && child.status < 0) ::kill(child.pid, SIGKILL);
+  for (Child& child : children_) {
+    if (child.pid <= 0 || child.status >= 0) continue;
+    ::kill(child.pid, SIGKILL);
+    reap(child, true);
+  }
 }
 
 }  // namespace nigh::chare

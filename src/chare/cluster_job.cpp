@@ -111,8 +111,10 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
   (*carrier)->close_path();
   Cluster cluster;
   cluster.carrier = carrier->get();
+  cluster.has_thread = settings.comm_thread;
   for (std::uint32_t pe = 0; pe <= count; ++pe) cluster.first_of.push_back(pe);
-  std::fflush(nullptr);  // else each of them writes what is left in its buffers
+  const int threads = settings.comm_thread ? 2 : 1;  // of each process
+  std::fflush(nullptr);                              // else each of them writes what is left in its buffers
   const pid_t first = ::getpid();
   std::uint32_t process = 0;
   for (std::uint32_t next = 1; next < count && process == 0; ++next) {
@@ -128,7 +130,7 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
       (*carrier)->forked(next, pid);
   }
   (*carrier)->become(process, first);
-  int status = run_threads(settings, {usable, static_cast<int>(process), pes}, &cluster,
+  int status = run_threads(settings, {usable, static_cast<int>(process) * threads, pes * threads}, &cluster,
                            process == 0 ? main : nullptr, argument);
   if (process != 0) {
     std::fflush(nullptr);

@@ -15,7 +15,7 @@
 
 namespace nigh::chare {
 
-class Entries;
+struct Entries;
 
 class Recorder {
  public:

@@ -46,6 +46,8 @@ case $case in
       timeout 60 "$cases" "${case#shm-}" --mode shm --pes $pes 2>"$tmp/told" || fail "$pes PEs: status $?"
       timeout 60 "$cases" "${case#shm-}" --mode shm --pes $pes --chare-debug 2>"$tmp/told" ||
         fail "$pes PEs, debug mode: status $?"
+      timeout 60 "$cases" "${case#shm-}" --mode shm --pes $pes --comm-thread 2>"$tmp/told" ||
+        fail "$pes PEs, communication threads: status $?"
       [ -s "$tmp/told" ] && fail "something is told"
     done
     [ "$(shm)" = "$before" ] || fail "something is left in /dev/shm" ;;
@@ -171,8 +173,8 @@ case $case in
       sed -n 's/.* s: \([0-9]*\) messages.*/\1/p' "$tmp/told" >"$tmp/counts"
       sort -n -u "$tmp/counts" | cmp -s - "$tmp/counts" || fail "$*: the counts don't grow"
     }
-    tells timeout --foreground -s KILL 1 "$cases" endless --pes 3 --chare-progress 0.1
-    tells timeout --foreground -s KILL 1 "$cases" endless --mode shm --pes 2 --chare-progress=0.1
+    tells timeout --foreground -s KILL 2 "$cases" endless --pes 3 --chare-progress 0.1
+    tells timeout --foreground -s KILL 2 "$cases" endless --mode shm --pes 2 --chare-progress=0.1
     # It keeps nobody from seeing that nothing is left to do, and ends with the job.
     timeout 20 "$cases" idle --pes 2 --chare-progress 0.05 2>"$tmp/told"
     [ $? = 1 ] || fail "nothing left to do"
