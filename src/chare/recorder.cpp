@@ -178,17 +178,17 @@ Result<std::string> Recorder::merge(const std::string& path, std::uint32_t pes, 
       sum.add(in);
       const double ts = us(shift + static_cast<std::int64_t>(i) * head.width), ms = us(head.width) * 1e-3;
       auto rate = [ms](std::uint64_t count) { return static_cast<double>(count) / ms; };
-      add(out, ",\n{\"ph\":\"C\",\"pid\":%u,\"name\":\"PE %u busy %%\",\"ts\":%.3f,\"args\":{\"busy\":%.1f}}",
+      add(out, ",\n{\"ph\":\"C\",\"pid\":%u,\"name\":\"PE %u busy %%\",\"ts\":%.3f,\"args\":{\"busy\":%.4g}}",
           head.process, pe, ts, 100 * static_cast<double>(in.busy_ns) / static_cast<double>(head.width));
       add(out,
           ",\n{\"ph\":\"C\",\"pid\":%u,\"name\":\"PE %u messages a ms, "
           "from\",\"ts\":%.3f,\"args\":{\"itself\":"
-          "%.1f,\"others\":%.1f,\"other processes\":%.1f}}",
+          "%.4g,\"others\":%.4g,\"other processes\":%.4g}}",
           head.process, pe, ts, rate(in.own), rate(in.others), rate(in.far));
       add(out,
           ",\n{\"ph\":\"C\",\"pid\":%u,\"name\":\"PE %u KiB a ms, "
-          "from\",\"ts\":%.3f,\"args\":{\"itself\":%.1f,"
-          "\"others\":%.1f,\"other processes\":%.1f}}",
+          "from\",\"ts\":%.3f,\"args\":{\"itself\":%.4g,"
+          "\"others\":%.4g,\"other processes\":%.4g}}",
           head.process, pe, ts, rate(in.own_bytes) / 1024, rate(in.others_bytes) / 1024,
           rate(in.far_bytes) / 1024);
       if (in.waiting_known)
