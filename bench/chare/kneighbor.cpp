@@ -253,7 +253,8 @@ int run_others(const Options& options, const std::string& folder) {
            {std::to_string(elements), std::string(options.quick ? "20" : "60"), std::to_string(load.bytes)})
         words.push_back(word);
       if (load.touched) words.emplace_back("touched");
-      if (!is_mpi) words.push_back("+p" + std::to_string(options.pes));
+      // Of a build for MPI the launcher, which the variable names, says how many.
+      if (!is_mpi && options.subject != "charm-mpi") words.push_back("+p" + std::to_string(options.pes));
       const double before = bench::line_time(cpus), median = bench::peers::run(words, why);
       if (median < 0) {
         std::fprintf(stderr, "%s: %s\n", options.subject.c_str(), why.c_str());

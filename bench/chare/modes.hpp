@@ -19,7 +19,8 @@ inline std::optional<nigh::chare::Options> options(const std::string& subject, i
   if (subject == "nigh-processes") return nigh::chare::Options{.pes = pes, .mode = Mode::processes};
   if (subject == "nigh-posix-shm") return nigh::chare::Options{.pes = pes, .mode = Mode::shm};
   if (subject == "nigh-mpi") return nigh::chare::Options{.pes = 1, .mode = Mode::mpi};
-  if (subject == "nigh-adaptive") return nigh::chare::Options{};  // as it was started
+  // As it was started; of one PE it can only be told that it is to be no more.
+  if (subject == "nigh-adaptive") return nigh::chare::Options{.pes = pes == 1 ? 1 : 0};
   if (subject == "nigh-threads" || subject == "nigh-fixed" || subject == "nigh-spoiled")
     return nigh::chare::Options{.pes = pes, .mode = Mode::threads};
   return std::nullopt;

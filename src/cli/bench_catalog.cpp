@@ -295,8 +295,10 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
         {"netlrts-smp", "NIGH_CHARM_NETLRTS_SMP"},
         {"mpi", "NIGH_CHARM_MPI"}}) {
     const char* const named = std::getenv(variable);
-    if (named && *named)
-      out.push_back({"Charm++ " + build, {}, {{variable, named}}, {}, {}, {"--subject", "charm-" + build}});
+    if (!named || !*named) continue;
+    auto environment = build == "mpi" ? launch_environment("openmpi") : std::map<std::string, std::string>();
+    environment[variable] = named;
+    out.push_back({"Charm++ " + build, {}, environment, {}, {}, {"--subject", "charm-" + build}});
   }
   return out;
 }
