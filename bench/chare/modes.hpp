@@ -12,7 +12,8 @@
 
 namespace bench::modes {
 
-inline constexpr const char* names = "nigh-threads nigh-processes nigh-posix-shm nigh-mpi nigh-adaptive nigh-spoiled";
+inline constexpr const char* names =
+    "nigh-threads nigh-processes nigh-posix-shm nigh-mpi nigh-adaptive nigh-spoiled";
 
 inline std::optional<nigh::chare::Options> options(const std::string& subject, int pes) {
   using nigh::chare::Mode;

@@ -146,8 +146,8 @@ struct Settings {
   double progress = 0;
 };
 NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
-// Takes --pes, --mode, --comm-thread, --chare-debug, --chare-trace and --chare-progress out of the command line. False: told
-// what is wrong.
+// Takes --pes, --mode, --comm-thread, --chare-debug, --chare-trace and --chare-progress out of the command
+// line. False: told what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 
 // What every element has.
