@@ -103,19 +103,21 @@ struct Block : nc::Element<Block> {
       for (const int by : {i, -i}) {
         nc::Buffer<unsigned char> data = std::move(buffers.back());
         buffers.pop_back();
-        write(data, static_cast<unsigned char>(done));
+        write(data, static_cast<unsigned char>(done), batch.touched);
         const int to = static_cast<int>(index().x) + by + elements;
-        array()[to % elements].send<&Block::take>(static_cast<int>(index().x), done, std::move(data));
+        array()[to % elements].send<&Block::take>(static_cast<int>(index().x), done, batch.touched,
+                                                  std::move(data));
       }
   }
-  void take(int from, int round, nc::Buffer<unsigned char>&& data) {
-    read(data, static_cast<unsigned char>(round));
-    write(data, static_cast<unsigned char>(round + 1));
+  // `touched`: of the batch that the message belongs to. This element's may not have begun yet.
+  void take(int from, int round, bool touched, nc::Buffer<unsigned char>&& data) {
+    read(data, static_cast<unsigned char>(round), touched);
+    write(data, static_cast<unsigned char>(round + 1), touched);
     if (spoils && round == 100) data[0] ^= 1;
     array()[from].send<&Block::answered>(std::move(data));
   }
   void answered(nc::Buffer<unsigned char>&& data) {
-    read(data, static_cast<unsigned char>(done + 1));
+    read(data, static_cast<unsigned char>(done + 1), batch.touched);
     buffers.push_back(std::move(data));
     if (buffers.size() < 2 * neighbours) return;
     if (++done < batch.iterations)
@@ -124,11 +126,11 @@ struct Block : nc::Element<Block> {
       over();
   }
   void over();
-  void write(nc::Buffer<unsigned char>& data, unsigned char value) {
-    if (batch.touched) std::memset(data.data(), value, data.size());
+  static void write(nc::Buffer<unsigned char>& data, unsigned char value, bool touched) {
+    if (touched) std::memset(data.data(), value, data.size());
   }
-  void read(const nc::Buffer<unsigned char>& data, unsigned char value) {
-    if (!batch.touched) return;
+  void read(const nc::Buffer<unsigned char>& data, unsigned char value, bool touched) {
+    if (!touched) return;
     unsigned sum = 0;
     for (const unsigned char byte : data) sum += byte;
     seen += sum;

@@ -3,8 +3,10 @@
 //
 // Rings of bytes between processes, here between threads, so that sanitizers see both ends.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -99,7 +101,14 @@ TEST(ShmCarrier, AllComeInTheirOrder) {
 }
 
 TEST(ShmCarrier, ThereIsAWordForNoMemory) {
-  const auto none = ShmCarrier::make(1 << 15);  // 2^30 rings
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit little{1 << 16, before.rlim_max};
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &little);
+  const auto none = ShmCarrier::make(2);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old);
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("/dev/shm gives no"), std::string::npos) << none.error().message;
 }
