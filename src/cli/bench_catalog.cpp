@@ -39,8 +39,8 @@ const std::vector<BenchKind>& bench_kinds() {
        false},
       {"pingpong", "a message between two chares, to and fro: one way", "", false, false},
       {"self-message", "a chare on each PE that sends itself a message: one of them", "", false, false},
-      {"false-sharing", "the same, and what it takes where schedulers' state lies side by side", "", false,
-       false},
+      {"false-sharing", "what a scheduler writes for such a message, side by side with another's and apart",
+       "", false, false},
       {"stencil", "a message-driven program whose work wanders: one step, with and without balancing", "",
        false, false},
       {"molecules", "molecular dynamics by messages: one step, with and without balancing", "", false, false},
@@ -256,12 +256,12 @@ std::vector<Subject> alloc_subjects() {
 // PEs as threads and as the ranks of `nigh run -n`, MPI, and of Charm++ those builds that a variable names.
 std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::string& nigh) {
   std::vector<Subject> out;
-  out.push_back({"nigh", {}, {}, {}, {}, {"--subject", "nigh-threads"}});
   if (kind.name == "false-sharing") {
     out.push_back({"state apart", {}, {}, {}, {}, {"--subject", "model-apart"}});
     out.push_back({"state side by side", {}, {}, {}, {}, {"--subject", "model-side-by-side"}});
     return out;
   }
+  out.push_back({"nigh", {}, {}, {}, {}, {"--subject", "nigh-threads"}});
   if (kind.moves_elements())
     out.push_back({"nigh, not balanced", {}, {}, {}, {}, {"--subject", "nigh-fixed"}});
   out.push_back({"nigh processes",
