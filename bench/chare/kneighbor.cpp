@@ -298,10 +298,8 @@ int main(int argc, char** argv) {
   }
   if (options.pes < 1 || options.pes > 8 || (options.pes & (options.pes - 1)) != 0) return usage();
   const auto& others = bench::peers::names();
-  const std::string self = argv[0];
-  const std::size_t slash = self.rfind('/');
   if (std::find(others.begin(), others.end(), options.subject) != others.end())
-    return run_others(options, slash == std::string::npos ? "." : self.substr(0, slash));
+    return run_others(options, bench::peers::folder_of(argv[0]));
   const bool spoils = options.subject == "nigh-spoiled";  // must be found out
   const auto own = bench::modes::options(options.subject, options.pes);
   if (!own || options.subject == "nigh-fixed") return usage();

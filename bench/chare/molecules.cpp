@@ -219,17 +219,6 @@ void Pair::compute(std::span<const double> a, std::span<const double> b) {
   if (plan.balances && ++done % between_balances == 0 && done < plan.steps) balance({});
 }
 
-int run_peer_program(const std::string& subject, const std::string& folder, int pes, const Plan& plan) {
-  std::string why;
-  std::vector<std::string> words = bench::peers::command("molecules", subject, folder, pes, why);
-  if (words.empty()) return std::fprintf(stderr, "%s\n", why.c_str()), 2;
-  words.insert(words.end(), {std::to_string(plan.side), std::to_string(plan.steps)});
-  const double median = bench::peers::run(words, why);
-  if (median < 0) return std::fprintf(stderr, "%s: %s\n", subject.c_str(), why.c_str()), 2;
-  bench::report("molecules", {{"step", 1e9 * median, plan.near}}, bench::usable_cpus(), pes - 1, "");
-  return 0;
-}
-
 int usage() {
   std::fprintf(stderr,
                "usage: molecules --teams PES --subject NAME [--quick] [--trace FILE]; PEs: 1 to 64; "
@@ -260,11 +249,10 @@ int main(int argc, char** argv) {
       return usage();
   }
   if (pes < 1 || pes > 64) return usage();
-  const std::string self = argv[0];
-  const std::size_t slash = self.rfind('/');
   plan.near = bench::line_time(bench::usable_cpus()) < bench::near_below;
   if (subject.starts_with("mpi-"))
-    return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), pes, plan);
+    return bench::peers::report("molecules", subject, bench::peers::folder_of(argv[0]), pes,
+                                {std::to_string(plan.side), std::to_string(plan.steps)}, "step", plan.near);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   plan.balances = subject != "nigh-fixed";
   auto own = bench::modes::options(subject, pes);

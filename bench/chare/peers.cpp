@@ -83,4 +83,21 @@ double run(const std::vector<std::string>& words, std::string& why) {
   return -1;
 }
 
+std::string folder_of(const std::string& program) {
+  const std::size_t slash = program.rfind('/');
+  return slash == std::string::npos ? "." : program.substr(0, slash);
+}
+
+int report(const std::string& program, const std::string& subject, const std::string& own_folder, int pes,
+           const std::vector<std::string>& arguments, const std::string& result, bool near) {
+  std::string why;
+  std::vector<std::string> words = command(program, subject, own_folder, pes, why);
+  if (words.empty()) return std::fprintf(stderr, "%s\n", why.c_str()), 2;
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const double median = run(words, why);
+  if (median < 0) return std::fprintf(stderr, "%s: %s\n", subject.c_str(), why.c_str()), 2;
+  bench::report(program.c_str(), {{result, 1e9 * median, near}}, bench::usable_cpus(), pes - 1, "");
+  return 0;
+}
+
 }  // namespace bench::peers

@@ -135,11 +135,8 @@ int main(int argc, char** argv) {
     else
       return usage();
   }
-  const std::string self = argv[0];
-  const std::size_t slash = self.rfind('/');
   plan.near = bench::line_time(bench::usable_cpus()) < bench::near_below;
-  if (subject.starts_with("mpi-"))
-    return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), plan);
+  if (subject.starts_with("mpi-")) return run_peer_program(subject, bench::peers::folder_of(argv[0]), plan);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   const auto own = bench::modes::options(subject, 2);
   if (!own || subject == "nigh-fixed") return usage();

@@ -124,17 +124,6 @@ int run_model(int pes, const Plan& plan) {
   return right ? 0 : 1;
 }
 
-int run_peer_program(const std::string& subject, const std::string& folder, int pes, const Plan& plan) {
-  std::string why;
-  std::vector<std::string> words = bench::peers::command("self-message", subject, folder, pes, why);
-  if (words.empty()) return std::fprintf(stderr, "%s\n", why.c_str()), 2;
-  words.insert(words.end(), {std::to_string(plan.messages), std::to_string(plan.batches)});
-  const double median = bench::peers::run(words, why);
-  if (median < 0) return std::fprintf(stderr, "%s: %s\n", subject.c_str(), why.c_str()), 2;
-  bench::report("self-message", {{"message", 1e9 * median, plan.near}}, bench::usable_cpus(), pes - 1, "");
-  return 0;
-}
-
 int usage() {
   std::fprintf(
       stderr,
@@ -162,13 +151,13 @@ int main(int argc, char** argv) {
       return usage();
   }
   if (pes < 1 || pes > 64) return usage();
-  const std::string self = argv[0];
-  const std::size_t slash = self.rfind('/');
   plan.near = bench::line_time(bench::usable_cpus()) < bench::near_below;
   if (subject == "model-apart") return run_model<Apart>(pes, plan);
   if (subject == "model-side-by-side") return run_model<State>(pes, plan);
   if (subject.starts_with("mpi-"))
-    return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), pes, plan);
+    return bench::peers::report("self-message", subject, bench::peers::folder_of(argv[0]), pes,
+                                {std::to_string(plan.messages), std::to_string(plan.batches)}, "message",
+                                plan.near);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   const auto own = bench::modes::options(subject, pes);
   if (!own || subject == "nigh-fixed") return usage();

@@ -151,17 +151,6 @@ struct Block : nc::Element<Block> {
   int moves = 0, was_on = 0;
 };
 
-int run_peer_program(const std::string& subject, const std::string& folder, int pes, const Plan& plan) {
-  std::string why;
-  std::vector<std::string> words = bench::peers::command("stencil", subject, folder, pes, why);
-  if (words.empty()) return std::fprintf(stderr, "%s\n", why.c_str()), 2;
-  words.insert(words.end(), {std::to_string(plan.side), std::to_string(plan.runs)});
-  const double median = bench::peers::run(words, why);
-  if (median < 0) return std::fprintf(stderr, "%s: %s\n", subject.c_str(), why.c_str()), 2;
-  bench::report("stencil", {{"step", 1e9 * median, plan.near}}, bench::usable_cpus(), pes - 1, "");
-  return 0;
-}
-
 int usage() {
   std::fprintf(stderr,
                "usage: stencil --teams PES --subject NAME [--quick] [--trace FILE]; PEs: 1 to 64; subjects: "
@@ -192,12 +181,11 @@ int main(int argc, char** argv) {
       return usage();
   }
   if (pes < 1 || pes > 64) return usage();
-  const std::string self = argv[0];
-  const std::size_t slash = self.rfind('/');
   const double line = bench::line_time(bench::usable_cpus());
   plan.near = line < bench::near_below;
   if (subject.starts_with("mpi-"))
-    return run_peer_program(subject, slash == std::string::npos ? "." : self.substr(0, slash), pes, plan);
+    return bench::peers::report("stencil", subject, bench::peers::folder_of(argv[0]), pes,
+                                {std::to_string(plan.side), std::to_string(plan.runs)}, "step", plan.near);
   plan.spoils = subject == "nigh-spoiled";  // must be found out
   plan.balances = subject != "nigh-fixed";
   auto own = bench::modes::options(subject, pes);

@@ -122,14 +122,6 @@ bool Pe::open() {
   return rank_ != 0 || meet();
 }
 
-std::vector<message::OwnPart> Pe::own_parts() const {
-  std::vector<message::OwnPart> out{{"PE", this, sizeof *this}, {"mailbox", mailbox_, sizeof *mailbox_}};
-  pool_->own_parts(out);
-  inbox_->own_parts(out);
-  for (const auto& peer : peers_) peer->lane.own_parts(out);
-  return out;
-}
-
 int Pe::run(void (*main)(void*), void* argument) {
   here_ = this;
   if (kind_.trace)
@@ -166,32 +158,6 @@ int Pe::run(void (*main)(void*), void* argument) {
   for (Mailbox* box : mailboxes_) status = std::max(status, box->status.load(std::memory_order_relaxed));
   here_ = nullptr;
   return status;
-}
-
-void Pe::record(const Header* message, std::int64_t begun, std::int64_t took) {
-  using From = Recorder::From;
-  const From from = message->producer == far_producer ? From::far
-                    : message->producer == rank_      ? From::here
-                                                      : From::others;
-  recorder_->ran(message->entry, from, message->bytes(), begun, took);
-  if (!recorder_->wants_waiting(begun)) return;
-  std::uint64_t waiting = ranked_.size();
-  for (const Header* at = own_first_; at; at = static_cast<const Header*>(at->next)) ++waiting;
-  recorder_->waits(begun, waiting);
-}
-
-void Pe::write_trace() {
-  if (!recorder_) return;
-  if (auto written = recorder_->write(kind_.trace); !written)
-    std::fprintf(stderr, "nigh chare: PE %u: the trace: %s\n", number_, written.error().message.c_str());
-}
-
-// At PE 0, when all have written theirs.
-void Pe::merge_trace() {
-  if (!recorder_ || number_ != 0) return;
-  const auto said = Recorder::merge(kind_.trace, count_, entries_);
-  std::fprintf(stderr, "nigh chare: %s%s\n",
-               said ? "" : "the trace: ", said ? said->c_str() : said.error().message.c_str());
 }
 
 void Pe::reach(std::uint32_t stage) {
