@@ -5,6 +5,7 @@
 # from src/NAME; nigh_test(NAME SOURCES ... DEPENDS ...) makes one GoogleTest program beside the code it tests.
 # The sanitizers' presets compile a room's sources several at a time (CMAKE_UNITY_BUILD), in half the time; all others
 # file by file, which finds the header that a file forgot to include. Tests have a precompiled header instead.
+# nigh_together(TARGET): compiled together in every build, where libraries of headers take most of the time.
 
 add_library(nigh_flags INTERFACE)
 target_compile_features(nigh_flags INTERFACE cxx_std_20 c_std_11)
@@ -28,6 +29,17 @@ function(nigh_room name)
     target_link_libraries(nigh_${name} PUBLIC nigh_${room})
   endforeach()
   target_link_libraries(nigh_${name} PUBLIC ${ROOM_LINK})
+endfunction()
+
+function(nigh_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# Where most of the time of the sanitizers' tests goes: a simulation is run some hundred thousand times.
+function(nigh_optimize_in_sanitizers)
+  if(NIGH_SANITIZE)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+  endif()
 endfunction()
 
 # What every test program reads first, read once.
