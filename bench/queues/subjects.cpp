@@ -6,6 +6,7 @@
 // pushes.
 #include "queues.hpp"
 
+#include "dpdk_ring.hpp"
 #include "message/seed_queues.hpp"
 
 #if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
@@ -175,6 +176,38 @@ class Urcu {
 };
 #endif
 
+// 32 at a time, as moodycamel's bulk mode.
+class DpdkStyle {
+ public:
+  explicit DpdkStyle(std::uint32_t producers)
+      : ring_(producers * static_cast<std::uint32_t>(items)), ends_(producers) {}
+  void push(std::uint32_t producer, Item* item) {
+    End& end = ends_[producer];
+    end.batch[end.count++] = item;
+    if (end.count == end.batch.size()) flush(producer);
+  }
+  void flush(std::uint32_t producer) {
+    End& end = ends_[producer];
+    while (end.count > 0 && !ring_.enqueue_bulk(end.batch.data(), end.count)) std::this_thread::yield();
+    end.count = 0;
+  }
+  template <class Deliver>
+  std::size_t take(Deliver&& deliver) {
+    std::array<Item*, 32> got;
+    const std::uint32_t count = ring_.dequeue_burst(got.data(), got.size());
+    for (std::uint32_t i = 0; i < count; ++i) deliver(got[i]);
+    return count;
+  }
+
+ private:
+  struct alignas(128) End {
+    std::array<Item*, 32> batch{};
+    std::uint32_t count = 0;
+  };
+  DpdkRing<Item*> ring_;
+  std::vector<End> ends_;
+};
+
 // For the test of the verification: each producer's first two messages come in the wrong order.
 class Swaps {
  public:
@@ -234,6 +267,7 @@ const std::vector<Subject>& subjects() {
 #else
       absent("liburcu", "liburcu-dev"),
 #endif
+      there<DpdkStyle>("dpdk-style"),
       there<Swaps>("swaps"),
   };
   return all;
