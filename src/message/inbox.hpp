@@ -5,9 +5,12 @@
 // same addresses (a space, or one process). Each producer has a ring of its own, of cache lines that carry
 // both the messages and the word that publishes them, so that the reader pays one miss for up to seven:
 //
-//     Ring:      next ring, where this one ends | lines: header (lap << 8 | how many are published), seven
-//     messages Returned:  lines and rings given back, spilled ones taken      (one line, written by the
-//     consumer) ready:     a bit for each producer that has published          (only where there are many)
+//     Ring:     next ring, where this one ends | lines
+//     line:     lap << 8 | how many are published, seven messages; or | copied_mark, a copy of a small one
+//     Returned: lines and rings given back, spilled ones taken: a line, written by the consumer
+//     ready:    a bit for each producer that has published, only where there are many
+//
+// A copy is read where it lies: no second miss for the message, and its memory is the producer's again.
 //
 // A line is published when it is full, or by flush(); what comes later into a line that was published in part
 // is published by a higher count. The producer looks at what the consumer gave back only when its ring seems
@@ -21,12 +24,15 @@
 // hold open (an exchange, as in Vyukov's and liburcu's queues, does).
 //
 // Memory: 64 (lines + 2) bytes and a bit for each producer, and when messages pile up at most 28 bytes for
-// each of them: 10 000 producers with rings of 4 lines, 3.9 MB.
+// each of them (128 for copies, whose own memory is free): 10 000 producers with rings of 4 lines, 3.9 MB.
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -41,7 +47,13 @@ struct Link {
   std::uint32_t producer = 0;
 };
 
+// A message of 64 bytes may go as what is behind this of it, in a line of its own.
+inline constexpr std::size_t copied_from = offsetof(Link, producer) + sizeof(Link::producer);
+inline constexpr std::size_t copied_whole = 64, copied_bytes = copied_whole - copied_from;
+
 inline constexpr unsigned line_messages = 7;
+inline constexpr unsigned copied_mark =
+    0x80;  // in a line's header: it holds a copy, and so do that many more
 // Up to so many rings are looked at one by one; above, producers say in a bit that there is something.
 inline constexpr std::uint32_t few_producers = 16;
 
@@ -49,8 +61,9 @@ template <unsigned Messages = line_messages>
 struct alignas(64) RingLine {
   atomic<std::uint64_t> header = 0;
   Link* messages[Messages] = {};
+  [[nodiscard]] char* copy() { return reinterpret_cast<char*>(this) + sizeof header; }
 };
-static_assert(sizeof(RingLine<>) == 64, "one line");
+static_assert(sizeof(RingLine<>) == 64 && sizeof(RingLine<>::header) + copied_bytes <= 64, "one line");
 
 struct alignas(64) Returned {
   atomic<std::uint64_t> lines = 0;    // that may be written again
@@ -176,6 +189,17 @@ class alignas(line_bytes) Lane {
     publish();
     return true;
   }
+  // The same, for one of at most copied_whole bytes that can be copied as such: once it is published it is
+  // the producer's again (take_copied()), unless there was no line for it.
+  bool push_copy(Link* message) {
+    is_copy_ |= 1U << count_;
+    return push(message);
+  }
+  // Calls use(Link*) for each message that was copied.
+  template <class Use>
+  void take_copied(Use&& use) {
+    while (copied_ > 0) use(staged_[--copied_]);
+  }
 
   // Messages that were pushed, but can't be seen yet.
   [[nodiscard]] unsigned staged() const { return count_; }
@@ -193,10 +217,21 @@ class alignas(line_bytes) Lane {
   // Line by line at once: the consumer may be looking at a line, and each write after such a look costs a
   // miss.
   void publish() {
+    copied_ = 0;
     for (unsigned next = 0; next < count_;) {
       if (filled_ == Messages && !next_line()) {
         while (next < count_) spill(staged_[next++]);
         break;
+      }
+      if (filled_ == 0 && (is_copy_ >> next & 1)) {
+        Link* const message = staged_[next++];
+        std::memcpy(at_->copy(), reinterpret_cast<const char*>(message) + copied_from, copied_bytes);
+        note_write(at_->copy(), copied_bytes);
+        filled_ = Messages;
+        const auto more = static_cast<unsigned>(std::countr_one(is_copy_ >> next));
+        at_->header.store(ring_->lap(line_) << 8 | copied_mark | more, std::memory_order_release);
+        staged_[copied_++] = message;
+        continue;
       }
       while (filled_ < Messages && next < count_) {
         at_->messages[filled_] = staged_[next++];
@@ -205,6 +240,7 @@ class alignas(line_bytes) Lane {
       at_->header.store(ring_->lap(line_) << 8 | filled_, std::memory_order_release);
     }
     count_ = 0;
+    is_copy_ = 0;
     // Always: to look first whether it is set would need a full fence, and costs the same miss.
     if (ready_) ready_->fetch_or(std::uint64_t{1} << producer_ % 64, std::memory_order_acq_rel);
   }
@@ -266,6 +302,8 @@ class alignas(line_bytes) Lane {
   static constexpr unsigned batch = 4 * Messages;
   Link* staged_[batch] = {};
   unsigned count_ = 0;                // of these
+  std::uint32_t is_copy_ = 0;         // a bit each
+  unsigned copied_ = 0;               // the first of `staged_`, until the next are published
   unsigned filled_ = 0;               // of the line
   RingLine<Messages>* at_ = nullptr;  // that line
   std::uint64_t line_ = 0;            // its number
@@ -298,8 +336,8 @@ class alignas(line_bytes) Inbox {
     out.push_back({"inbox: returned", memory_.returned, memory_.producers * sizeof *memory_.returned});
   }
 
-  // Hands over what is there, each producer's messages in their order: deliver(Link*). Stops soon after
-  // `most`. Returns how many.
+  // Hands over what is there, each producer's messages in their order: deliver(Link*), and where producers
+  // push copies deliver(producer, const char* bytes). Stops soon after `most`. Returns how many.
   template <class Deliver>
   std::size_t take(Deliver&& deliver, std::size_t most = ~std::size_t{0}) {
     std::size_t count = 0;
@@ -351,6 +389,16 @@ class alignas(line_bytes) Inbox {
         if (at.taken != 0 || !next_ring(producer, at)) break;
         continue;
       }
+      if constexpr (std::invocable<Deliver, std::uint32_t, const char*>)
+        if (filled & copied_mark) {
+          for (unsigned i = 1; i <= std::max(filled & 0x3f, 1U); ++i)
+            __builtin_prefetch(at.ring->at(at.line + i));
+          note_read(line.copy(), copied_bytes);
+          deliver(producer, const_cast<const char*>(line.copy()));
+          ++count;
+          ++at.line;
+          continue;
+        }
       prefetch(at, line, filled);
       for (; at.taken < filled; ++at.taken, ++count) {
         note_read(&line.messages[at.taken], sizeof(Link*));

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -113,6 +115,107 @@ TYPED_TEST(Queues, KeepEachProducersOrderAndLoseNothing) {
     EXPECT_EQ(arrivals.all(), each * producers);
     EXPECT_EQ(queue.take([](Link*) {}), 0U);
   }
+}
+
+struct alignas(16) Small {
+  Link link;
+  std::uint32_t from = 0;
+  std::uint64_t number = 0;
+  std::uint32_t more[8] = {};
+};
+static_assert(sizeof(Small) == copied_whole && offsetof(Small, from) >= copied_from);
+
+// Some go as copies, whose memory is their producer's again at once: it writes something else there.
+class Copies {
+ public:
+  Copies(const InboxMemory<>& parts, std::uint32_t number, std::size_t each)
+      : lane_(parts, number), number_(number), blocks_(each), random_(number + 7) {
+    for (Small& block : blocks_) free_.push_back(&block);
+  }
+  void push(std::uint64_t i) {
+    Small& message = *free_.back();
+    free_.pop_back();
+    message = {{}, number_, i};
+    for (std::uint32_t& word : message.more) word = static_cast<std::uint32_t>(i);
+    const bool copies = random_() % 64 < (i / 60 % 3) * 32;  // none, half of them, all
+    const bool out = copies ? lane_.push_copy(&message.link) : lane_.push(&message.link);
+    if (out || (random_() % 8 == 0 && lane_.flush())) take_back();
+  }
+  void end() {
+    lane_.flush();
+    take_back();
+  }
+  [[nodiscard]] std::uint64_t copied() const { return copied_; }
+
+ private:
+  void take_back() {
+    lane_.take_copied([&](Link* link) {
+      auto* const block = reinterpret_cast<Small*>(link);
+      *block = {{}, 1000, 1000};
+      free_.push_back(block);
+      ++copied_;
+    });
+  }
+  Lane<> lane_;
+  std::uint32_t number_;
+  std::vector<Small> blocks_;
+  std::vector<Small*> free_;
+  std::minstd_rand random_;
+  std::uint64_t copied_ = 0;
+};
+struct TakesCopies {
+  void operator()(Link* link) { look(*reinterpret_cast<const Small*>(link)); }
+  void operator()(std::uint32_t producer, const char* copy) {
+    Small message;
+    std::memcpy(reinterpret_cast<char*>(&message) + copied_from, copy, copied_bytes);
+    wrong += message.from == producer ? 0 : 1;
+    look(message);
+    ++copies;
+  }
+  void look(const Small& message) {
+    wrong += next[message.from]++ == message.number ? 0 : 1;
+    for (const std::uint32_t word : message.more) wrong += word == message.number ? 0 : 1;
+    ++all;
+  }
+  std::vector<std::uint64_t> next;
+  std::uint64_t wrong = 0, all = 0, copies = 0;
+};
+TEST(Inbox, CopiesAndMessagesKeepTheirOrder) {
+  const std::size_t each = items() / 5;
+  for (const std::uint32_t producers : {1U, 3U, 20U})
+    for (const bool grows : {true, false}) {
+      const std::size_t bytes = InboxMemory<>::bytes(producers, 4);
+      void* const memory = ::operator new(bytes, std::align_val_t{64});
+      RingMemory more;
+      if (grows)
+        more = {[](std::size_t size) { return ::operator new(size, std::align_val_t{64}); },
+                [](void* ring, std::size_t) { ::operator delete(ring, std::align_val_t{64}); }};
+      const auto parts = InboxMemory<>::make(memory, producers, 4, more);
+      {
+        Inbox<> inbox(parts);
+        std::vector<std::unique_ptr<Copies>> ends;
+        for (std::uint32_t p = 0; p < producers; ++p)
+          ends.push_back(std::make_unique<Copies>(parts, p, each / producers));
+        std::vector<std::thread> threads;
+        for (auto& end : ends)
+          threads.emplace_back([&] {
+            for (std::uint64_t i = 0; i < each / producers; ++i) end->push(i);
+            end->end();
+          });
+        TakesCopies takes{std::vector<std::uint64_t>(producers)};
+        std::minstd_rand random(5);
+        while (takes.all < each / producers * producers)
+          if (inbox.take(takes, 1 + random() % 100) == 0) std::this_thread::yield();
+        for (std::thread& thread : threads) thread.join();
+        EXPECT_EQ(takes.wrong, 0U);
+        EXPECT_EQ(inbox.take(takes), 0U);
+        std::uint64_t copied = 0;
+        for (const auto& end : ends) copied += end->copied();
+        EXPECT_EQ(copied, takes.copies);
+        EXPECT_TRUE(copied > 0 || !grows);
+      }
+      ::operator delete(memory, std::align_val_t{64});
+    }
 }
 
 TEST(Inbox, SeesNothingUntilABatchIsFullOrFlushed) {
