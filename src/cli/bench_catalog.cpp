@@ -228,7 +228,7 @@ namespace {
 std::vector<Subject> queue_subjects() {
   std::vector<Subject> out;
   for (const char* name : {"nigh", "moodycamel-bulk", "moodycamel", "boost-lockfree", "tbb", "liburcu",
-                           "lock", "fence", "per-producer"})
+                           "dpdk-style", "lock", "fence", "per-producer"})
     out.push_back({name, {}, {}, {}, {}, {"--queue", name}});
   return out;
 }
@@ -293,6 +293,7 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
        {std::pair<std::string, const char*>("multicore", "NIGH_CHARM_MULTICORE"),
         {"netlrts", "NIGH_CHARM_NETLRTS"},
         {"netlrts-smp", "NIGH_CHARM_NETLRTS_SMP"},
+        {"pxshm", "NIGH_CHARM_PXSHM"},
         {"mpi", "NIGH_CHARM_MPI"}}) {
     const char* const named = std::getenv(variable);
     if (!named || !*named) continue;

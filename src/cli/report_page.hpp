@@ -44,10 +44,18 @@ struct Trace {
     std::size_t runs = 0;  // that took a microsecond or more
     double ms = 0;
   };
+  struct Memory {  // of messages for one entry method, and the like
+    std::string name;
+    double messages = 0, bytes = 0;  // on all PEs, ever
+    double most = 0;                 // bytes at once on one PE
+    std::string most_on;             // which that is
+  };
   std::string name;                       // of the file
   double ms = 0;                          // from beginning to end
   std::vector<std::vector<double>> busy;  // of each PE, %, in equal steps of that time
   std::vector<Method> methods;            // the longest first
+  std::vector<double> held;               // bytes, the most of each PE; or empty: the file doesn't tell
+  std::vector<Memory> memory;             // the most first
   [[nodiscard]] double mean(std::size_t pe) const;
 };
 Result<Trace> trace_from_json(const std::string& text, const std::string& where);

@@ -51,7 +51,7 @@ TEST(Report, EscapesWhatIsNotOurs) {
   all.machine.title = all.machine.name = evil;
   all.machine.notes = {evil};
   all.account = evil;
-  all.traces = {{evil, 1, {{50}}, {{evil, 1, 1}}}};
+  all.traces = {{evil, 1, {{50}}, {{evil, 1, 1}}, {1}, {{evil, 1, 1, 1, evil}}}};
   BenchFile file;
   file.machine = {{"cpu", evil}, {"summary", evil}, {"mask", evil}, {"kernel", evil}, {"started", evil}};
   BenchRecord r = record(evil, 10);
@@ -85,7 +85,12 @@ TEST(Report, TagsAreClosed) {
   all.benches = {file};
   all.peers = Peers{"barcelona", {"4x4 libgomp", "3x5 libgomp"}, {{"nigh", {"right", ""}}}};
   all.account = "x";
-  all.traces = {{"trace", 1, {{50, 0}, {100, 20}}, {{"Cell::step", 1, 1}}}};
+  all.traces = {{"trace",
+                 1,
+                 {{50, 0}, {100, 20}},
+                 {{"Cell::step", 1, 1}},
+                 {1 << 20},
+                 {{"Cell::step", 1, 64, 64, "PE 0"}}}};
   std::string page = report_page(all);
   for (const char* tag :
        {"div", "table", "tr",     "td",   "th",  "figure",  "figcaption", "svg", "h2", "h3",   "h4",   "p",
@@ -122,6 +127,43 @@ TEST(Report, ATraceBecomesStrips) {
   EXPECT_EQ(trace->methods[0].name, "Cell::step");
   EXPECT_EQ(trace->methods[0].runs, 2U);
   EXPECT_NEAR(trace->methods[0].ms, 1.5, 1e-9);
+  EXPECT_TRUE(trace->memory.empty()) << "an older file";
+  EXPECT_EQ(trace_section({*trace}).find("Memory of messages"), std::string::npos);
+}
+
+TEST(Report, ATraceTellsWhoseTheMemoryIs) {
+  const std::string events = R"({"traceEvents": [
+      {"ph": "C", "pid": 0, "name": "PE 1 busy %", "ts": 0, "args": {"busy": 100}},
+      {"ph": "C", "pid": 0, "name": "PE 1 busy %", "ts": 1000, "args": {"busy": 50}}], "footprint": )";
+  const auto trace = trace_from_json(events + R"([
+      {"of": "PE 0", "process": 0, "most in use": 3000, "most held": 2097152, "rows": [
+        {"name": "Cell::take<int>", "messages": 3, "bytes": 3072, "most bytes": 2048},
+        {"name": "buffers", "messages": 1, "bytes": 64, "most bytes": 64}]},
+      {"of": "PE 1", "process": 0, "most in use": 5000, "most held": 4194304, "rows": [
+        {"name": "buffers", "messages": 2, "bytes": 8192, "most bytes": 4096},
+        {"name": "Cell::take<int>", "messages": 1, "bytes": 1024, "most bytes": 1024}]},
+      {"of": "process 0's communication thread", "process": 0, "most in use": 0, "most held": 0, "rows": []}]})",
+                                     "x");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->busy.size(), 2U) << "PE 0 has run nothing";
+  EXPECT_EQ(trace->mean(0), 0);
+  EXPECT_EQ(trace->held, (std::vector<double>{2 << 20, 4 << 20}));
+  ASSERT_EQ(trace->memory.size(), 2U);
+  EXPECT_EQ(trace->memory[0].name, "buffers");
+  EXPECT_EQ(trace->memory[0].messages, 3);
+  EXPECT_EQ(trace->memory[0].bytes, 8256);
+  EXPECT_EQ(trace->memory[0].most, 4096);
+  EXPECT_EQ(trace->memory[0].most_on, "PE 1");
+  EXPECT_EQ(trace->memory[1].most_on, "PE 0");
+  const std::string section = trace_section({*trace});
+  EXPECT_NE(
+      section.find(
+          "<td><code>Cell::take&lt;int&gt;</code></td><td>4</td><td>4.0 KiB</td><td>2.0 KiB, PE 0</td>"),
+      std::string::npos)
+      << section;
+  EXPECT_NE(section.find("<td>4.0 MiB held</td>"), std::string::npos);
+  EXPECT_FALSE(trace_from_json(events + R"([{"of": "PE 0"}]})", "x"));
+  EXPECT_FALSE(trace_from_json(events + "3}", "x"));
 }
 
 TEST(Report, AWrongResultIsShownAndCounted) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the PEs of message-driven programs did, from the files that --chare-trace wrote: how busy each was
-// over time, as a strip, and which entry methods took it.
+// over time, as a strip, which entry methods took it, and which the memory of messages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,6 +56,45 @@ std::string strip(const std::vector<double>& busy, const std::string& label) {
   return out + "</svg>";
 }
 
+std::string kib(double bytes) {
+  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", bytes / 1024)
+                         : fmt::format("{:.1f} MiB", bytes / (1 << 20));
+}
+
+void read_footprint(const json& parts, Trace& out) {
+  std::map<std::string, Trace::Memory> all;
+  for (const json& part : parts) {
+    const auto of = part.at("of").get<std::string>();
+    if (of.starts_with("PE ")) out.held.push_back(part.at("most held").get<double>());
+    for (const json& row : part.at("rows")) {
+      Trace::Memory& memory = all[row.at("name").get<std::string>()];
+      memory.messages += row.at("messages").get<double>();
+      memory.bytes += row.at("bytes").get<double>();
+      const double most = row.at("most bytes").get<double>();
+      if (most > memory.most) memory.most = most, memory.most_on = of;
+    }
+  }
+  for (auto& [name, memory] : all) {
+    memory.name = name;
+    out.memory.push_back(memory);
+  }
+  std::sort(out.memory.begin(), out.memory.end(), [](const Trace::Memory& a, const Trace::Memory& b) {
+    return a.most != b.most ? a.most > b.most : a.name < b.name;
+  });
+}
+
+std::string memory_table(const Trace& trace) {
+  std::string out =
+      "<table><tr><th>Memory of messages, for</th><th>how many</th><th>in all</th><th>most at once on one "
+      "PE</th></tr>";
+  for (std::size_t i = 0; i < std::min(trace.memory.size(), most_methods); ++i) {
+    const Trace::Memory& row = trace.memory[i];
+    out += fmt::format("<tr><td><code>{}</code></td><td>{:.0f}</td><td>{}</td><td>{}, {}</td></tr>",
+                       html(row.name), row.messages, kib(row.bytes), kib(row.most), html(row.most_on));
+  }
+  return out + "</table>\n";
+}
+
 }  // namespace
 
 Result<Trace> trace_from_json(const std::string& text, const std::string& where) {
@@ -88,7 +127,9 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
         width = std::max(width, counters[i].us - counters[i - 1].us);
     for (const auto& [pe, counters] : busy) end = std::max(end, counters.back().us + width);
     if (busy.empty() || !(end > 0)) return fail(Errc::invalid, where + ": no PE has done anything");
-    for (const auto& [pe, counters] : busy) out.busy.push_back(over_time(counters, width, end));
+    for (int pe = 0; pe <= busy.rbegin()->first; ++pe)  // of one that has run nothing there are none
+      out.busy.push_back(over_time(busy[pe], width, end));
+    if (in.contains("footprint")) read_footprint(in.at("footprint"), out);
     out.ms = end * 1e-3;
     for (auto& [name, method] : methods) {
       method.name = name;
@@ -114,10 +155,14 @@ std::string trace_section(const std::vector<Trace>& traces) {
       "<code>balance()</code> can even out.</p>\n";
   for (const Trace& trace : traces) {
     out += "<h3>" + html(trace.name) + fmt::format(", {:.1f} ms</h3>\n<table>", trace.ms);
-    for (std::size_t pe = 0; pe < trace.busy.size(); ++pe)
-      out += fmt::format("<tr><th>PE {}</th><td class=\"wide\">{}</td><td>{:.0f} %</td></tr>", pe,
+    for (std::size_t pe = 0; pe < trace.busy.size(); ++pe) {
+      out += fmt::format("<tr><th>PE {}</th><td class=\"wide\">{}</td><td>{:.0f} %</td>", pe,
                          strip(trace.busy[pe], fmt::format("PE {} over time", pe)), trace.mean(pe));
+      if (pe < trace.held.size()) out += fmt::format("<td>{} held</td>", kib(trace.held[pe]));
+      out += "</tr>";
+    }
     out += "</table>\n";
+    if (!trace.memory.empty()) out += memory_table(trace);
     if (trace.methods.empty()) continue;
     out += "<table><tr><th>Entry method</th><th>runs of a microsecond or more</th><th>ms in all</th></tr>";
     for (std::size_t i = 0; i < std::min(trace.methods.size(), most_methods); ++i)

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <new>
 #include <utility>
+
+#include "message/pool_watch.hpp"
 
 namespace nigh::message {
 
@@ -20,27 +21,7 @@ constexpr unsigned no_class = 254;  // of a page that belongs to no span
 constexpr unsigned bag_class = Pool::class_of(sizeof(Bag));
 constexpr std::size_t few_empty_bags = 8;     // kept for later; more go home
 constexpr std::size_t large_kept = 64 << 20;  // bytes of free large chunks
-constexpr int poison = 0xdd;
-
-// Records of the debug mode: a word for each line of the chunk. Those of the lines that they lie in would be
-// the first ones, so the chunk's header has room there.
-using Record = atomic<std::uint64_t>;
 constexpr std::size_t line = 64;
-constexpr std::size_t record_pages = Pool::chunk_bytes / line * sizeof(Record) / Pool::page_bytes;
-enum class State : std::uint64_t { none, used, given };
-constexpr std::uint64_t record_of(State state, std::uint32_t by, std::uint32_t tag) {
-  return static_cast<std::uint64_t>(state) << 62 | std::uint64_t{by & 0x3fffffff} << 32 | tag;
-}
-constexpr State state_of(std::uint64_t record) { return static_cast<State>(record >> 62); }
-constexpr std::uint32_t tag_of(std::uint64_t record) { return static_cast<std::uint32_t>(record); }
-constexpr std::uint32_t by_of(std::uint64_t record) {
-  return static_cast<std::uint32_t>(record >> 32) & 0x3fffffff;
-}
-
-Record& record(PoolChunk* chunk, const void* block) {
-  if (chunk->class_of_page[0] == Pool::own_chunk) return chunk->own_record;
-  return reinterpret_cast<Record*>(chunk)[chunk->offset(block) / line];
-}
 
 // Pages of a span: so many that least is left over, and that a chunk can be filled with them.
 constexpr unsigned best_span(std::size_t size) {
@@ -71,6 +52,9 @@ constexpr std::size_t span_blocks(unsigned first_page, unsigned index) {
          Pool::size_of_class(index);
 }
 
+// Those of a chunk that may hold blocks, a bit each.
+std::uint32_t all_pages(bool recorded) { return ~std::uint32_t{0} << (recorded ? record_pages : 0); }
+
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
 void* map_chunk(void*, std::size_t bytes) {
@@ -89,20 +73,11 @@ void unmap_chunk(void*, void* memory, std::size_t bytes) { munmap(memory, bytes)
 
 PoolMemory PoolMemory::of_process() { return {map_chunk, unmap_chunk, nullptr}; }
 
-struct Pool::Debugging {
-  PoolDebug with;
-  std::array<std::deque<void*>, classes> free;
-
-  void found(PoolFault::Kind kind, const void* block, std::uint64_t record) const {
-    if (with.found) with.found({kind, block, tag_of(record), by_of(record)});
-  }
-};
-
 Pool::Pool(PoolDoor* door, std::uint32_t number, std::uint32_t owners, PoolMemory memory,
-           const PoolDebug* debug)
+           const PoolDebug* debug, const PoolAccounting* accounting)
     : door_(door),
       number_(number),
-      debug_(debug ? std::make_unique<Debugging>(Debugging{*debug, {}}) : nullptr),
+      watch_(debug || accounting ? std::make_unique<Watch>(debug, accounting) : nullptr),
       away_(owners),
       memory_(memory) {}
 
@@ -115,7 +90,7 @@ Pool::~Pool() {
 void* Pool::get_slowly(std::size_t bytes, std::uint32_t tag) {
   if (bytes > most_classed) return get_own_chunk(bytes, tag);
   const unsigned index = class_of(bytes);
-  if (debug_) return get_debugged(index, tag);
+  if (watch_) return get_watched(index, tag);
   while (shelves_[index].count == 0 && open_bag()) {}
   return raw(index);
 }
@@ -128,24 +103,6 @@ void* Pool::raw(unsigned index) {
   if (static_cast<std::size_t>(shelf.fresh_end - shelf.fresh) < size && !new_span(index)) return nullptr;
   ++shelf.taken;
   return std::exchange(shelf.fresh, shelf.fresh + size);
-}
-
-void* Pool::get_debugged(unsigned index, std::uint32_t tag) {
-  std::deque<void*>& free = debug_->free[index];
-  while (open_bag()) {}
-  void* block = nullptr;
-  while (!block && free.size() > debug_->with.quarantine) {
-    block = free.front();
-    free.pop_front();
-    const auto* bytes = static_cast<const unsigned char*>(block);
-    const std::size_t size = size_of_class(index);
-    if (bytes[0] == poison && std::memcmp(bytes, bytes + 1, size - 1) == 0) continue;
-    debug_->found(PoolFault::Kind::written_after, block, record(PoolChunk::of(block), block));
-    block = nullptr;
-  }
-  if (!block) block = raw(index);
-  if (block) record(PoolChunk::of(block), block) = record_of(State::used, 0, tag);
-  return block;
 }
 
 void* Pool::get_own_chunk(std::size_t bytes, std::uint32_t tag) {
@@ -166,12 +123,12 @@ void* Pool::get_own_chunk(std::size_t bytes, std::uint32_t tag) {
     chunk->class_of_page[0] = own_chunk;
     best = &large_.emplace_back(Large{chunk, false});
   }
-  if (debug_) best->chunk->own_record = record_of(State::used, 0, tag);
+  if (watch_) note_got(best->chunk + 1, tag);
   return best->chunk + 1;
 }
 
 void Pool::give_slowly(PoolChunk* chunk, void* block) {
-  if (debug_ && !note_given(chunk, block)) return;
+  if (watch_ && watch_->debugs && !note_given(chunk, block)) return;
   if (chunk->owner == number_) return come_home(block);
   send_home(chunk, block, true);
   if (chunk->class_of(block) == own_chunk) send_chain(chunk->door, away_[chunk->owner]);
@@ -179,9 +136,10 @@ void Pool::give_slowly(PoolChunk* chunk, void* block) {
 
 // Debug mode: false, and told, where that block is not in use.
 bool Pool::note_given(PoolChunk* chunk, void* block) {
+  using State = Watch::State;
   const std::size_t offset = chunk->offset(block);
   const unsigned index = chunk->class_of(block);
-  bool is_block = chunk->debugged && chunk->owner < away_.size() && offset >= header_bytes;
+  bool is_block = chunk->recorded && chunk->owner < away_.size() && offset >= header_bytes;
   if (index == own_chunk) {
     is_block = is_block && offset == header_bytes;
   } else {
@@ -189,15 +147,16 @@ bool Pool::note_given(PoolChunk* chunk, void* block) {
     is_block = is_block && index < classes && (offset - start) % size_of_class(index) == 0;
   }
   if (!is_block) {
-    debug_->found(PoolFault::Kind::not_a_block, block, 0);
+    watch_->found(PoolFault::Kind::not_a_block, block, 0);
     return false;
   }
-  std::uint64_t old = record(chunk, block).load(std::memory_order_relaxed);
-  const std::uint64_t given = record_of(State::given, number_, tag_of(old));
-  if (state_of(old) != State::used ||
-      !record(chunk, block).compare_exchange_strong(old, given, std::memory_order_relaxed)) {
-    debug_->found(state_of(old) == State::none ? PoolFault::Kind::not_a_block : PoolFault::Kind::given_twice,
-                  block, old);
+  std::uint64_t old = Watch::record(chunk, block).load(std::memory_order_relaxed);
+  const std::uint64_t given = Watch::record_of(State::given, number_, Watch::tag_of(old));
+  if (Watch::state_of(old) != State::used ||
+      !Watch::record(chunk, block).compare_exchange_strong(old, given, std::memory_order_relaxed)) {
+    watch_->found(
+        Watch::state_of(old) == State::none ? PoolFault::Kind::not_a_block : PoolFault::Kind::given_twice,
+        block, old);
     return false;
   }
   if (index != own_chunk) std::memset(block, poison, size_of_class(index));
@@ -208,9 +167,10 @@ bool Pool::note_given(PoolChunk* chunk, void* block) {
 void Pool::come_home(void* block) {
   PoolChunk* const chunk = PoolChunk::of(block);
   const unsigned index = chunk->class_of(block);
+  const bool waits = watch_ && note_home(chunk, block);
   if (index == own_chunk) return free_own_chunk(chunk);
-  if (debug_ && state_of(record(chunk, block)) == State::given)  // else it was a bag
-    debug_->free[index].push_back(block);
+  if (waits)
+    watch_->free[index].push_back(block);
   else
     shelve(shelves_[index], block);
 }
@@ -273,6 +233,7 @@ Bag* Pool::stage(std::uint32_t owner) {
     empty_.pop_back();
   } else {
     memory = raw(bag_class);
+    if (watch_ && memory) watch_->accounts.bags.got(sizeof(Bag));
   }
   if (!memory) return nullptr;
   for (std::size_t i = line; i < sizeof(Bag); i += line) fetch_to_write(static_cast<char*>(memory) + i);
@@ -292,13 +253,13 @@ bool Pool::open_bag() {
        i-- > 0;) {  // who was given back first is got first: the reader is done with it
     void* const block = bag->blocks[i];
     const unsigned index = PoolChunk::of(block)->class_of(block);
-    if (debug_ || index >= classes) [[unlikely]]
+    if (watch_ || index >= classes) [[unlikely]]
       come_home(block);
     else
       shelve(shelves_[index], block);
   }
   PoolChunk* const chunk = PoolChunk::of(bag);
-  if (debug_ && state_of(record(chunk, bag)) == State::given)  // its giver had no memory for a bag
+  if (watch_ && watch_->debugs && watch_->is_message(chunk, bag))  // its giver had no memory for a bag
     std::memset(static_cast<void*>(bag), poison, offsetof(Bag, blocks));
   if (chunk->owner == number_)
     come_home(bag);
@@ -333,8 +294,7 @@ bool Pool::new_span(unsigned index) {
     PoolChunk* const chunk = new_chunk(chunk_bytes);
     if (!chunk) return false;
     std::memset(chunk->class_of_page, no_class, sizeof chunk->class_of_page);
-    const std::uint32_t all = ~std::uint32_t{0};
-    chunks_.push_back({chunk, debug_ ? all << record_pages : all});
+    chunks_.push_back({chunk, all_pages(watch_ != nullptr)});
     place = chunks_.end() - 1;
   }
   const auto first = static_cast<unsigned>(first_of(place->free));
@@ -352,13 +312,14 @@ bool Pool::new_span(unsigned index) {
 PoolChunk* Pool::new_chunk(std::size_t bytes) {
   void* const memory = memory_.get(memory_.context, bytes);
   if (!memory) return nullptr;
-  if (debug_ && bytes == chunk_bytes) std::memset(memory, 0, record_pages * page_bytes);
+  if (watch_ && bytes == chunk_bytes) std::memset(memory, 0, record_pages * page_bytes);
   auto* chunk = new (memory) PoolChunk;
   chunk->door = door_;
   chunk->owner = number_;
-  chunk->debugged = debug_ != nullptr;
+  chunk->recorded = watch_ != nullptr;
   chunk->bytes = bytes;
   held_ += bytes;
+  if (watch_) watch_->holds(held_);
   return chunk;
 }
 
@@ -384,7 +345,7 @@ void Pool::trim() {
     if (large.free) large_free_ -= large.chunk->bytes, give_chunk_back(large.chunk);
     return large.free;
   });
-  if (debug_) return;  // what is given back too often must be found there
+  if (watch_ && watch_->debugs) return;  // what is given back too often must be found there
   for (unsigned index = 0; index < classes; ++index) {
     Shelf& shelf = shelves_[index];
     const std::size_t size = size_of_class(index);
@@ -413,8 +374,9 @@ void Pool::trim() {
     shelf.count = kept;
   }
   std::erase_if(chunks_, [&](const Kept& kept) {
-    if (~kept.free == 0) give_chunk_back(kept.chunk);
-    return ~kept.free == 0;
+    const bool is_free = kept.free == all_pages(watch_ != nullptr);
+    if (is_free) give_chunk_back(kept.chunk);
+    return is_free;
   });
 }
 
@@ -423,25 +385,12 @@ PoolUse Pool::use() const {
   for (unsigned index = 0; index < classes; ++index) {
     const std::size_t size = size_of_class(index);
     std::size_t here = shelves_[index].count;
-    if (debug_) here += debug_->free[index].size();
+    if (watch_) here += watch_->free[index].size();
     out.free += here * size;
     out.out += (shelves_[index].taken - here) * size;
   }
   for (const Large& large : large_) (large.free ? out.free : out.out) += large.chunk->bytes;
   return out;
-}
-
-void Pool::each_in_use(const std::function<void(const void* block, std::uint32_t tag)>& tell) const {
-  if (!debug_) return;
-  auto look = [&](const void* block, std::uint64_t record) {
-    if (state_of(record) == State::used) tell(block, tag_of(record));
-  };
-  for (const Large& large : large_) look(large.chunk + 1, large.chunk->own_record);
-  for (const Kept& kept : chunks_)
-    for (std::size_t at = record_pages * page_bytes; at < chunk_bytes; at += line) {
-      const char* block = reinterpret_cast<const char*>(kept.chunk) + at;
-      look(block, record(kept.chunk, block));
-    }
 }
 
 }  // namespace nigh::message

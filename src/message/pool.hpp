@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,33 @@ struct PoolDebug {
   std::size_t quarantine = 64;  // free blocks of a class that are not handed out yet
 };
 
+// Which account a block's tag belongs to; null: each tag has its own.
+struct PoolAccounting {
+  std::uint32_t (*account_of)(std::uint32_t tag) = nullptr;
+};
+// Of blocks of a pool, by the sizes of their classes (of their chunks, where they have one each). A block is
+// in use until it has come home: those on their way back are, too.
+struct PoolAccount {
+  std::uint64_t blocks = 0, bytes = 0;            // in use now
+  std::uint64_t most_bytes = 0;                   // at once
+  std::uint64_t blocks_ever = 0, bytes_ever = 0;  // handed out
+
+  void got(std::size_t size) {
+    ++blocks, ++blocks_ever;
+    bytes += size, bytes_ever += size;
+    if (bytes > most_bytes) most_bytes = bytes;
+  }
+  void came_home(std::size_t size) { --blocks, bytes -= size; }
+};
+struct PoolPeak {
+  std::uint64_t in_use = 0, held = 0;  // bytes; without bags, and of all chunks
+};
+struct PoolAccounts {
+  PoolAccount all, bags;  // all: without bags, which are the pool's own
+  std::unordered_map<std::uint32_t, PoolAccount> of;
+  std::uint64_t most_held = 0;
+};
+
 struct PoolUse {
   std::size_t chunks = 0;  // bytes taken from the memory below
   std::size_t out = 0;     // bytes of blocks in use or still on their way back
@@ -113,17 +141,18 @@ class alignas(line_bytes) Pool {
   static constexpr unsigned most_chained = 12;  // class; bags of larger blocks go home at once
 
   // `number` of this pool among `owners`; `door` is in shared memory. One thread uses a pool. In the debug
-  // mode all pools that exchange blocks must be in it.
+  // mode all pools that exchange blocks must be in it; whether it keeps accounts is each pool's own affair.
   Pool(PoolDoor* door, std::uint32_t number, std::uint32_t owners, PoolMemory memory,
-       const PoolDebug* debug = nullptr);
+       const PoolDebug* debug = nullptr, const PoolAccounting* accounting = nullptr);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   // When nobody uses its blocks or has some in his bags.
   ~Pool();
 
-  // At least `bytes`, aligned to a line; null: there is no memory. `tag`: told by the debug mode.
+  // At least `bytes`, aligned to a line; null: there is no memory. `tag`: told by the debug mode, and what
+  // accounts are kept by.
   [[nodiscard]] void* get(std::size_t bytes, std::uint32_t tag = 0) {
-    if (bytes <= most_classed && !debug_) [[likely]] {
+    if (bytes <= most_classed && !watch_) [[likely]] {
       Shelf& shelf = shelves_[class_of(bytes)];
       if (shelf.count > 0) [[likely]] {
         void* const block = shelf.blocks[--shelf.count];
@@ -147,6 +176,10 @@ class alignas(line_bytes) Pool {
   void own_parts(std::vector<OwnPart>& out) const;
   // Debug mode: blocks of this pool that are in use.
   void each_in_use(const std::function<void(const void* block, std::uint32_t tag)>& tell) const;
+  // Null: none are kept.
+  [[nodiscard]] const PoolAccounts* accounts() const;
+  // The most since this was last asked for.
+  [[nodiscard]] PoolPeak take_peak();
 
   static constexpr std::size_t size_of_class(unsigned index) {
     if (index < 8) return 64 * (std::size_t{index} + 1);
@@ -181,14 +214,17 @@ class alignas(line_bytes) Pool {
     bool free = false;
   };
 
-  struct Debugging;
+  struct Watch;
 
   void* get_slowly(std::size_t bytes, std::uint32_t tag);
-  void* get_debugged(unsigned index, std::uint32_t tag);
+  void* get_watched(unsigned index, std::uint32_t tag);
+  void* out_of_quarantine(unsigned index);
   void* get_own_chunk(std::size_t bytes, std::uint32_t tag);
   void* raw(unsigned index);
   void give_slowly(PoolChunk* chunk, void* block);
   bool note_given(PoolChunk* chunk, void* block);
+  void note_got(void* block, std::uint32_t tag);
+  bool note_home(PoolChunk* chunk, void* block);
   void come_home(void* block);
   void shelve(Shelf& shelf, void* block);
   static void fetch_ahead(const Shelf& shelf, std::size_t bytes);
@@ -206,7 +242,7 @@ class alignas(line_bytes) Pool {
 
   PoolDoor* door_;
   std::uint32_t number_;
-  std::unique_ptr<Debugging> debug_;
+  std::unique_ptr<Watch> watch_;  // debug mode, or accounts are kept
   std::array<Shelf, classes> shelves_{};
   LineVector<Away> away_;  // for each owner
   Bag* opened_ = nullptr;  // taken from the door, not looked at yet
@@ -221,7 +257,7 @@ class alignas(line_bytes) Pool {
 struct alignas(64) PoolChunk {
   PoolDoor* door = nullptr;
   std::uint32_t owner = 0;
-  bool debugged = false;  // records of all blocks lie in front of them
+  bool recorded = false;  // records of all blocks lie in front of them
   std::size_t bytes = 0;
   std::uint8_t class_of_page[Pool::pages] = {};
   std::uint8_t first_page[Pool::pages] = {};  // of the span that the page belongs to
@@ -242,7 +278,7 @@ static_assert(sizeof(PoolChunk) == 128);
 inline void Pool::give(void* block) {
   PoolChunk* const chunk = PoolChunk::of(block);
   const unsigned index = chunk->class_of(block);
-  if (debug_ || index == own_chunk) [[unlikely]]
+  if (watch_ || index == own_chunk) [[unlikely]]
     return give_slowly(chunk, block);
   if (chunk->owner == number_)
     shelve(shelves_[index], block);

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <map>
 #include <random>
 #include <thread>
 
 #include "message/inbox.hpp"
+#include "message/pool_trial.hpp"
 
 namespace nigh::message {
 namespace {
@@ -29,73 +29,6 @@ TEST(Pool, ClassesFit) {
   }
   EXPECT_EQ(Pool::class_of(0), 0U);
   EXPECT_EQ(Pool::size_of_class(Pool::classes - 1), Pool::most_classed);
-}
-
-// Memory that can run out.
-struct Scarce {
-  std::size_t left;
-  PoolMemory memory() {
-    return {[](void* self, std::size_t bytes) -> void* {
-              std::size_t& left = static_cast<Scarce*>(self)->left;
-              if (left < bytes) return nullptr;
-              left -= bytes;
-              return PoolMemory::of_process().get(nullptr, bytes);
-            },
-            [](void* self, void* memory, std::size_t bytes) {
-              static_cast<Scarce*>(self)->left += bytes;
-              PoolMemory::of_process().give(nullptr, memory, bytes);
-            },
-            this};
-  }
-};
-
-// What a block holds while it is in use; says when two blocks overlap.
-struct Stamped {
-  char* block = nullptr;
-  std::size_t bytes = 0;
-  unsigned char stamp = 0;
-  void write() const { std::memset(block, stamp, bytes); }
-  [[nodiscard]] bool holds() const {
-    for (std::size_t i = 0; i < bytes; ++i)
-      if (static_cast<unsigned char>(block[i]) != stamp) return false;
-    return true;
-  }
-};
-
-std::size_t some_size(std::mt19937& random) {
-  const unsigned kind = random() % 100;
-  if (kind < 70) return random() % 600;
-  if (kind < 97) return random() % 40'000;
-  return random() % 1'500'000;
-}
-
-void use_at_random(Pool& pool, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<Stamped> in_use;
-  for (int i = 0; i < 20'000; ++i) {
-    if (in_use.size() < 50 || random() % 2 == 0) {
-      Stamped one{nullptr, some_size(random), static_cast<unsigned char>(random())};
-      one.block = static_cast<char*>(pool.get(one.bytes));
-      ASSERT_NE(one.block, nullptr);
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(one.block) % 64, 0U);
-      one.write();
-      in_use.push_back(one);
-    } else {
-      std::swap(in_use[random() % in_use.size()], in_use.back());
-      ASSERT_TRUE(in_use.back().holds());
-      pool.give(in_use.back().block);
-      in_use.pop_back();
-    }
-    if (in_use.size() > 200) {
-      for (const Stamped& one : in_use) pool.give(one.block);
-      in_use.clear();
-    }
-    if (i % 5000 == 0) pool.trim();
-  }
-  for (const Stamped& one : in_use) {
-    ASSERT_TRUE(one.holds());
-    pool.give(one.block);
-  }
 }
 
 TEST(Pool, HandsOutWhatIsFree) {
@@ -117,15 +50,6 @@ TEST(Pool, HandsOutWhatIsFree) {
   }
   EXPECT_EQ(memory.left, std::size_t{1} << 30) << "blocks in use go with their pool, too";
 }
-
-// Two pools of one thread, so that who has what is known.
-struct Two {
-  explicit Two(const PoolDebug* debug = nullptr, PoolMemory a_memory = PoolMemory::of_process(),
-               PoolMemory b_memory = PoolMemory::of_process())
-      : a(&doors[0], 0, 2, a_memory, debug), b(&doors[1], 1, 2, b_memory, debug) {}
-  PoolDoor doors[2];
-  Pool a, b;
-};
 
 TEST(Pool, BlocksComeHome) {
   Two two;
@@ -198,88 +122,6 @@ TEST(Pool, LargeBlocksAreUsedAgain) {
   EXPECT_LE(two.a.use().free, std::size_t{70} << 20) << "not for ever";
 }
 
-struct Faults {
-  std::vector<PoolFault> all;
-  PoolDebug debug{[this](const PoolFault& fault) { all.push_back(fault); }, 4};
-};
-
-TEST(PoolDebug, FindsBlocksGivenTwice) {
-  Faults faults;
-  Two two(&faults.debug);
-  for (const std::size_t bytes : {std::size_t{64}, std::size_t{5000}, std::size_t{3} << 20}) {
-    faults.all.clear();
-    void* const block = two.a.get(bytes, 77);
-    two.b.give(block);
-    EXPECT_TRUE(faults.all.empty());
-    two.a.give(block);
-    ASSERT_EQ(faults.all.size(), 1U);
-    EXPECT_EQ(faults.all[0].kind, PoolFault::Kind::given_twice);
-    EXPECT_EQ(faults.all[0].tag, 77U);
-    EXPECT_EQ(faults.all[0].given_by, 1U);
-    EXPECT_EQ(faults.all[0].block, block);
-  }
-}
-
-TEST(PoolDebug, FindsWhatIsNoBlock) {
-  Faults faults;
-  Two two(&faults.debug);
-  char* const block = static_cast<char*>(two.a.get(1000));
-  two.a.give(block + 64);
-  two.a.give(block + 1088);  // the next one, which nobody got
-  two.a.give(block + 8);
-  ASSERT_EQ(faults.all.size(), 3U);
-  for (const PoolFault& fault : faults.all) EXPECT_EQ(fault.kind, PoolFault::Kind::not_a_block);
-}
-
-TEST(PoolDebug, FindsWritesAfter) {
-  Faults faults;
-  Two two(&faults.debug);
-  char* const block = static_cast<char*>(two.a.get(300, 5));
-  two.b.give(block);
-  two.b.flush();
-  block[299] = 1;
-  for (int i = 0; i < 20; ++i) two.a.give(two.a.get(300));
-  ASSERT_EQ(faults.all.size(), 1U);
-  EXPECT_EQ(faults.all[0].kind, PoolFault::Kind::written_after);
-  EXPECT_EQ(faults.all[0].tag, 5U);
-  EXPECT_EQ(faults.all[0].given_by, 1U);
-}
-
-TEST(PoolDebug, TellsWhatIsInUse) {
-  Faults faults;
-  Two two(&faults.debug);
-  std::map<const void*, std::uint32_t> kept;
-  for (std::uint32_t i = 0; i < 500; ++i) {
-    void* const block = two.a.get(i % 7 == 0 && i < 50 ? 1 << 20 : 40 * i, i);
-    if (i % 3 == 0)
-      kept[block] = i;
-    else
-      two.b.give(block);
-  }
-  std::map<const void*, std::uint32_t> told;
-  two.a.each_in_use([&](const void* block, std::uint32_t tag) { told[block] = tag; });
-  EXPECT_EQ(told, kept);
-  EXPECT_TRUE(faults.all.empty());
-}
-
-TEST(PoolDebug, FindsNothingInRightUse) {
-  Faults faults;
-  PoolDoor door;
-  Pool pool(&door, 0, 1, PoolMemory::of_process(), &faults.debug);
-  use_at_random(pool, 9);
-  EXPECT_TRUE(faults.all.empty());
-  Scarce memory{2 * Pool::chunk_bytes}, none{0};
-  Two two(&faults.debug, memory.memory(), none.memory());
-  std::vector<void*> blocks;
-  for (int round = 0; round < 3; ++round) {
-    while (void* block = two.a.get(700)) blocks.push_back(block);
-    for (void* block : blocks) two.b.give(block);
-    EXPECT_GT(blocks.size(), 1000U);
-    blocks.clear();
-  }
-  EXPECT_TRUE(faults.all.empty()) << "blocks that were their own bags";
-}
-
 // Each thread sends stamped blocks to all others through their inboxes and gives back what it receives.
 TEST(PoolThreads, GiveEachOtherBlocks) {
   constexpr std::uint32_t threads = 4, each = 30'000;
@@ -289,12 +131,14 @@ TEST(PoolThreads, GiveEachOtherBlocks) {
     unsigned char stamp = 0;
   };
   PoolDoor doors[threads];
+  const PoolAccounting accounting;  // which every other pool keeps
   std::vector<std::unique_ptr<Pool>> pools;
   const std::size_t inbox_bytes = InboxMemory<>::bytes(threads, 4);
   std::vector<void*> memory;
   std::vector<InboxMemory<>> parts;
   for (std::uint32_t t = 0; t < threads; ++t) {
-    pools.push_back(std::make_unique<Pool>(&doors[t], t, threads, PoolMemory::of_process()));
+    pools.push_back(std::make_unique<Pool>(&doors[t], t, threads, PoolMemory::of_process(), nullptr,
+                                           t % 2 == 1 ? &accounting : nullptr));
     memory.push_back(::operator new(inbox_bytes, std::align_val_t{64}));
     parts.push_back(InboxMemory<>::make(memory.back(), threads, 4));
   }
@@ -339,6 +183,11 @@ TEST(PoolThreads, GiveEachOtherBlocks) {
     }
   for (auto& pool : pools)
     EXPECT_LE(pool->use().out, std::size_t{threads - 1} * 40 * sizeof(Bag)) << "bags at most";
+  for (std::uint32_t t = 1; t < threads; t += 2) {
+    EXPECT_EQ(pools[t]->accounts()->all.blocks_ever, each);
+    EXPECT_EQ(pools[t]->accounts()->all.bytes, 0U);
+    EXPECT_EQ(pools[t]->accounts()->bags.bytes, pools[t]->use().out);
+  }
   for (void* m : memory) ::operator delete(m, std::align_val_t{64});
 }
 
