@@ -113,8 +113,10 @@ def check_kneighbor(program):
             assert done.returncode == 0 and json.loads(done.stdout)["verified"], f"{name}: {done.stderr}"
         else:
             assert done.returncode == 2 and "not built" in done.stderr, f"{name}: {done.returncode} {done.stderr}"
-    done = run(program, ["--subject", "charm-multicore"])
-    assert done.returncode == 2 and "NIGH_CHARM_MULTICORE" in done.stderr, f"Charm++: {done.stderr}"
+    for build in ("multicore", "netlrts", "netlrts-smp", "pxshm", "mpi"):
+        variable = "NIGH_CHARM_" + build.replace("-", "_").upper()
+        done = run(program, ["--subject", f"charm-{build}"], {variable: ""})
+        assert done.returncode == 2 and variable + " does not say" in done.stderr, f"Charm++ {build}: {done.stderr}"
 
 
 def check_ours(program, names, teams):

@@ -35,7 +35,8 @@ std::string quoted(const std::string& word) {
 
 const std::vector<std::string>& names() {
   static const std::vector<std::string> all = {"mpi-openmpi",   "mpi-mpich",         "charm-multicore",
-                                               "charm-netlrts", "charm-netlrts-smp", "charm-mpi"};
+                                               "charm-netlrts", "charm-netlrts-smp", "charm-pxshm",
+                                               "charm-mpi"};
   return all;
 }
 
