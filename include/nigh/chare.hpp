@@ -32,6 +32,7 @@
 #include "nigh/chare/arguments.hpp"
 #include "nigh/chare/buffer.hpp"
 #include "nigh/chare/core.hpp"
+#include "nigh/chare/heap.hpp"
 
 namespace nigh::chare {
 
@@ -284,11 +285,18 @@ enum class Mode {
   mpi         // threads of each process that mpirun or srun has started: run() once in each of them
 };
 
+enum class Bind {
+  scatter,  // a CPU for each PE while there are enough: over the whole machine, cores before their threads
+  compact,  // next to each other
+  none      // PEs stay where the system puts them
+};
+
 struct Options {
   int pes = 0;  // of each process; 0: one for each CPU that the process may use
   Mode mode = Mode::automatic;
-  bool debug = false;        // the memory of messages is watched: see docs/chare.md
-  bool comm_thread = false;  // shm, mpi: a thread beside the PEs sends and receives; else the first PE does
+  Bind bind = Bind::scatter;  // threads, shm, mpi; nigh run -n places processes itself
+  bool debug = false;         // the memory of messages is watched: see docs/chare.md
+  bool comm_thread = false;   // shm, mpi: a thread beside the PEs sends and receives; else the first PE does
   const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
   double progress = 0;  // seconds between lines on standard error that say how far the job is; 0: none
 };
@@ -297,17 +305,21 @@ struct Options {
 // threw or there was no memory, told on standard error.
 template <std::invocable Main>
 int run(const Options& options, Main&& main) {
-  const core::Settings settings{options.pes,   static_cast<int>(options.mode),
-                                options.debug, options.comm_thread,
-                                options.trace, options.progress};
+  const core::Settings settings{options.pes,
+                                static_cast<int>(options.mode),
+                                static_cast<int>(options.bind),
+                                options.debug,
+                                options.comm_thread,
+                                options.trace,
+                                options.progress};
   return core::run(
       settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
       const_cast<void*>(static_cast<const void*>(std::addressof(main))));
 }
 
-// With --pes N, --mode auto, threads, processes, shm or mpi, --comm-thread, --chare-debug, --chare-trace FILE
-// and
-// --chare-progress SECONDS from the command line, which are taken out of it. 2: it is wrong.
+// With --pes N, --mode auto, threads, processes, shm or mpi, --bind scatter, compact or none, --comm-thread,
+// --chare-debug, --chare-trace FILE and --chare-progress SECONDS from the command line, which are taken out
+// of it. 2: it is wrong.
 template <std::invocable Main>
 int run(int& argc, char** argv, Main&& main) {
   core::Settings settings;

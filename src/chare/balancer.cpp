@@ -101,12 +101,13 @@ void Balancer::on_moves(const Header* message) {
 }
 
 void Balancer::send(Elements& elements, core::ElementBase* element, const Move& move) {
-  const bool writes = pe_.kind_.processes || !pe_.is_local(move.to), deep = !pe_.kind_.processes;
+  const bool writes = pe_.kind_.processes || !pe_.is_local(move.to);
   const core::Type& type = elements.type;
-  const std::size_t bytes = writes ? type.write(element, nullptr, deep) : 0;
+  const std::size_t bytes = writes ? type.write(element, nullptr, pe_.reach()) : 0;
   const Moved moved{move.element, element->reductions, bytes, writes ? nullptr : element};
   Header* const message = pe_.system(System::element, elements.array, moved, bytes);
-  if (message && writes) type.write(element, reinterpret_cast<char*>(message + 1) + sizeof moved, deep);
+  if (message && writes)
+    type.write(element, reinterpret_cast<char*>(message + 1) + sizeof moved, pe_.reach());
   if (!message || writes) type.destroy(element);
   if (message) pe_.tell(move.to, message);
 }
@@ -116,9 +117,8 @@ core::ElementBase* Balancer::unpack(Header* message) {
   const auto moved = Pe::payload_of<Moved>(message);
   if (moved.element) return moved.element;
   Elements& elements = *pe_.elements(message->array);
-  core::ElementBase* const element =
-      pe_.read_element(elements, moved.number, reinterpret_cast<char*>(message + 1) + sizeof moved,
-                       moved.bytes, !pe_.kind_.processes);
+  core::ElementBase* const element = pe_.read_element(
+      elements, moved.number, reinterpret_cast<char*>(message + 1) + sizeof moved, moved.bytes, pe_.reach());
   if (element) element->reductions = moved.reductions;
   return element;
 }

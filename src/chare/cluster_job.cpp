@@ -39,6 +39,7 @@ const Launcher* launcher() {
 // What a process tells the others of its PEs.
 struct Card {
   std::uint64_t digest = 0;
+  std::uint32_t free_places = 0;  // space::CommonRange
   char host[64] = {};
 };
 
@@ -59,6 +60,7 @@ bool spans_nodes(int here) {
 bool Pe::meet() {
   Card card;
   card.digest = entries_.digest;
+  std::uint32_t free_places = card.free_places = kind_.range->free_places();
   ::gethostname(card.host, sizeof card.host - 1);
   std::string mine(reinterpret_cast<const char*>(&card), sizeof card);
   for (std::uint32_t rank = 0; rank < local_; ++rank)
@@ -77,6 +79,7 @@ bool Pe::meet() {
                    number_);
       return false;
     }
+    free_places &= card.free_places;
     const auto found = std::find(hosts.begin(), hosts.end(), card.host);
     const int host = static_cast<int>(found - hosts.begin());
     if (found == hosts.end()) hosts.emplace_back(card.host);
@@ -90,6 +93,7 @@ bool Pe::meet() {
       cluster_->seats.push_back(seat);
     }
   }
+  if (!kind_.range->settled()) kind_.range->settle(free_places);  // else they were forked with it
   cluster_->met.store(true, std::memory_order_release);
   waiter_.ring(static_cast<int>(cluster_->driver()));
   return true;
@@ -109,6 +113,8 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
     return 1;
   }
   (*carrier)->close_path();
+  space::CommonRange range;
+  static_cast<void>(range.settle_alone());
   Cluster cluster;
   cluster.carrier = carrier->get();
   cluster.has_thread = settings.comm_thread;
@@ -116,6 +122,7 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
   const int threads = settings.comm_thread ? 2 : 1;  // of each process
   std::fflush(nullptr);                              // else each of them writes what is left in its buffers
   const pid_t first = ::getpid();
+  Places places = plan_places(usable, 0, pes * threads, static_cast<Bind>(settings.bind));
   std::uint32_t process = 0;
   for (std::uint32_t next = 1; next < count && process == 0; ++next) {
     const pid_t pid = ::fork();
@@ -130,8 +137,8 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
       (*carrier)->forked(next, pid);
   }
   (*carrier)->become(process, first);
-  int status = run_threads(settings, {usable, static_cast<int>(process) * threads, pes * threads}, &cluster,
-                           process == 0 ? main : nullptr, argument);
+  places.first = static_cast<int>(process) * threads;
+  int status = run_threads(settings, places, range, &cluster, process == 0 ? main : nullptr, argument);
   if (process != 0) {
     std::fflush(nullptr);
     ::_exit(status);
@@ -171,9 +178,10 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
   cluster.first_of.push_back(0);
   for (const std::string& one : carrier->exchange(std::to_string(pes)))
     cluster.first_of.push_back(cluster.first_of.back() + static_cast<std::uint32_t>(std::atoi(one.c_str())));
-  const Places places{usable, static_cast<int>(carrier->neighbour()) * (pes + thread),
-                      neighbours * (pes + thread)};
-  return run_threads(settings, places, &cluster, carrier->process() == 0 ? main : nullptr, argument);
+  const Places places = plan_places(usable, static_cast<int>(carrier->neighbour()) * (pes + thread),
+                                    neighbours * (pes + thread), static_cast<Bind>(settings.bind));
+  space::CommonRange range;  // settled when all have met
+  return run_threads(settings, places, range, &cluster, carrier->process() == 0 ? main : nullptr, argument);
 }
 
 }  // namespace nigh::chare

@@ -18,8 +18,9 @@ bool CommThread::open() {
   debug_.found = [](const message::PoolFault&) {
     std::fprintf(stderr, "nigh chare: a message between processes was freed twice or written to after it\n");
   };
-  pool_ = std::make_unique<message::Pool>(&mailbox_->door, number, ranks, kind_.pool,
-                                          kind_.debug ? &debug_ : nullptr);
+  pool_ =
+      std::make_unique<message::Pool>(&mailbox_->door, number, ranks, kind_.pool,
+                                      kind_.debug ? &debug_ : nullptr, kind_.trace ? &accounting : nullptr);
   inbox_ = std::make_unique<message::Inbox<>>(mailbox_->inbox);
   space_.publish(space::Root::chare, mailbox_);
   for (std::uint32_t pe = 0; pe < number; ++pe) {
@@ -76,12 +77,23 @@ void CommThread::reach(std::uint32_t stage) {
   waiter_.until([&] { return all_at(stage); });
 }
 
+// Before the goodbyes: PE 0 may look for it then.
+void CommThread::write_footprint() {
+  if (!kind_.trace) return;
+  const std::uint32_t process = cluster_.carrier->process();
+  if (auto written = Recorder(process, cluster_.pes() + process).write(kind_.trace, pool_->accounts());
+      !written)
+    std::fprintf(stderr, "nigh chare: the communication thread: the trace: %s\n",
+                 written.error().message.c_str());
+}
+
 void CommThread::run() {
   const bool met = waiter_.until([&] { return cluster_.met.load(std::memory_order_acquire); }, 0) ==
                    message::Waited::ready;
   if (!met) return;
   while (!all_at(1)) waiter_.until([&] { return round() || all_at(1); });
   while (round()) {}  // what they sent before: perhaps that the job ends
+  write_footprint();
   gate_->close();
   reach(1);  // the PEs' own stages are explained in pe.cpp
   inbox_->take([&](message::Link* link) { pool_->give(link); });

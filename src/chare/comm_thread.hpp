@@ -23,6 +23,7 @@ class CommThread {
   bool round();
   void hand_in(std::uint32_t pe, Header* message);
   [[nodiscard]] bool all_at(std::uint32_t stage) const;
+  void write_footprint();
   void reach(std::uint32_t stage);
 
   space::Space& space_;

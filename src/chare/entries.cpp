@@ -3,6 +3,7 @@
 #include "chare/entries.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 namespace nigh::chare {
@@ -40,13 +41,18 @@ std::string_view behind(std::string_view text, std::string_view sign) {
 // and
 // "... [with T = {Cell, int}; ...]"; clang: "... [M = &Cell::receive, Shared = false]" and "... [T = <Cell,
 // int>]".
-std::string_view spelled(std::string_view text, std::string_view sign) {
+std::string spelled(std::string_view text, std::string_view sign) {
   text = behind(text, sign);
-  text = text.substr(0, std::min(text.find(';'), text.find(", Shared = ")));
+  std::string out(text.substr(0, std::min(text.find(';'), text.find(", Shared = "))));
   for (const std::string_view space : {"{anonymous}::", "(anonymous namespace)::"})
-    for (std::size_t at = 0; (at = text.find(space)) != std::string_view::npos;)
-      text = text.substr(at + space.size());
-  return text;
+    for (std::size_t at = 0; (at = out.find(space)) != std::string::npos;) {
+      std::size_t from = at;  // with what it lies in: nigh::(anonymous namespace)::
+      while (from > 0 && (std::isalnum(static_cast<unsigned char>(out[from - 1])) || out[from - 1] == '_' ||
+                          out[from - 1] == ':'))
+        --from;
+      out.erase(from, at + space.size() - from);
+    }
+  return out;
 }
 std::string_view without_brackets(std::string_view text) {
   if (!text.empty() && (text.front() == '{' || text.front() == '<')) text.remove_prefix(1);
@@ -73,7 +79,8 @@ std::string name_of(const core::Type& type) {
 }
 
 std::string name_of(const core::Entry& entry) {
-  std::string_view text = spelled({entry.name, entry.name_bytes}, entry.make ? "T = " : "M = ");
+  const std::string name = spelled({entry.name, entry.name_bytes}, entry.make ? "T = " : "M = ");
+  std::string_view text = name;
   if (!entry.make) {
     if (!text.empty() && text.front() == '&') text.remove_prefix(1);
     return std::string(text);

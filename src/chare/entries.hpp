@@ -16,6 +16,15 @@ namespace nigh::chare {
 // Numbers from here on are the runtime's own messages.
 inline constexpr std::uint16_t first_system_entry = 0xff00;
 
+// What a block of a pool was got for: the number of an entry method or of a message of the runtime, or one of
+// these. `message_tag`: what came from another process, or as a copy that has to wait here.
+inline constexpr std::uint32_t buffer_tag = 0x10000, message_tag = 0x10001;
+inline constexpr std::uint32_t bags_tag = 0x10002;  // the pool's own
+// In accounts the runtime's own messages are one.
+constexpr std::uint32_t account_of(std::uint32_t tag) {
+  return tag >= first_system_entry && tag < buffer_tag ? first_system_entry : tag;
+}
+
 struct Entries {
   std::vector<const core::Entry*> entries;
   std::vector<const core::Fold*> folds;

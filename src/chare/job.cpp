@@ -41,13 +41,12 @@ namespace core {
 
 namespace {
 
-// A PE on a CPU of its own, as long as there are enough.
+// A PE on a CPU of its own.
 class Seat {
  public:
   Seat(const Places& places, int rank) {
-    if (places.all > places.usable.count()) return;
-    const auto seat = static_cast<std::size_t>(places.first) + static_cast<std::size_t>(rank);
-    const auto cpu = places.usable.members()[seat];
+    if (places.cpus.empty()) return;
+    const int cpu = places.cpus[static_cast<std::size_t>(places.first) + static_cast<std::size_t>(rank)];
     const auto before = sys::affinity();
     if (before && sys::set_affinity({cpu})) before_ = *before;
   }
@@ -63,7 +62,7 @@ class Seat {
 
 // One PE from its beginning to its end, or the communication thread. -1: it could not begin.
 int live(space::ThreadSpace::Common& common, int rank, const Settings& settings, const Places& places,
-         Cluster* cluster, void (*main)(void*), void* argument) {
+         space::CommonRange& range, Cluster* cluster, void (*main)(void*), void* argument) {
   const Seat seat(places, rank);
   space::ThreadSpace space(common, rank);
   message::Waiter waiter(space, places.usable.count());
@@ -77,8 +76,13 @@ int live(space::ThreadSpace::Common& common, int rank, const Settings& settings,
       [](std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}, std::nothrow); },
       [](void* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }};
   int status = -1;
-  const Kind kind{
-      message::PoolMemory::of_process(), rings, false, settings.debug, settings.trace, settings.progress};
+  const Kind kind{message::PoolMemory::of_process(),
+                  rings,
+                  false,
+                  settings.debug,
+                  settings.trace,
+                  settings.progress,
+                  &range};
   if (waiter.usable() && rank == settings.pes) {
     CommThread thread(space, waiter, kind, *cluster);
     if (thread.open()) thread.run(), status = 0;
@@ -112,6 +116,7 @@ int live_in_process(const Settings& settings, void (*main)(void*), void* argumen
       std::fprintf(stderr, "nigh chare: PE %d can't be reached: %s\n", rank, nigh_space_why());
       return 1;
     }
+  static space::CommonRange range;
   message::Waiter waiter(*process_space, 1 << 20);
   if (!waiter.usable()) return 1;
   waiter.set_patience(message::patience_for(process_space->size(), waiter.cpus_of_job()));
@@ -123,7 +128,8 @@ int live_in_process(const Settings& settings, void (*main)(void*), void* argumen
       true,
       settings.debug,
       settings.trace,
-      settings.progress};
+      settings.progress,
+      &range};
   Pe pe(*process_space, waiter, kind);
   const int status = pe.open() ? pe.run(main, argument) : 1;
   return status;
@@ -198,6 +204,14 @@ bool parse(int& argc, char** argv, Settings& settings) {
         return false;
       }
       settings.mode = static_cast<int>(found - names);
+    } else if (const char* const bind = value_of("--bind", argc, argv, i, words)) {
+      const std::string_view names[] = {"scatter", "compact", "none"};
+      const auto* const found = std::find(std::begin(names), std::end(names), bind);
+      if (found == std::end(names)) {
+        std::fprintf(stderr, "nigh chare: --bind takes scatter, compact or none, not \"%s\"\n", bind);
+        return false;
+      }
+      settings.bind = static_cast<int>(found - names);
     } else if (std::strcmp(argv[i], "--chare-debug") == 0) {
       settings.debug = true;
     } else if (const char* const trace = value_of("--chare-trace", argc, argv, i, words)) {
@@ -247,18 +261,16 @@ int run(const Settings& settings, void (*main)(void*), void* argument) {
   if (mode == Mode::mpi) return run_by_mpi(settings, main, argument);
   const CpuSet usable = usable_cpus();
   const int pes = settings.pes > 0 ? settings.pes : usable.count();
-  return run_threads(settings, {usable, 0, pes}, nullptr, main, argument);
+  space::CommonRange range;
+  static_cast<void>(range.settle_alone());  // else told when a heap is asked for
+  const Places places = plan_places(usable, 0, pes, static_cast<Bind>(settings.bind));
+  return run_threads(settings, places, range, nullptr, main, argument);
 }
 
 }  // namespace core
 
-CpuSet usable_cpus() {
-  const auto allowed = sys::affinity();
-  return allowed ? *allowed : CpuSet{0};
-}
-
-int run_threads(core::Settings settings, const Places& places, Cluster* cluster, void (*main)(void*),
-                void* argument) {
+int run_threads(core::Settings settings, const Places& places, space::CommonRange& range, Cluster* cluster,
+                void (*main)(void*), void* argument) {
   settings.pes = cluster ? static_cast<int>(cluster->local()) : places.all;
   if (settings.pes > most_pes) {
     std::fprintf(stderr, "nigh chare: at most %d PEs can be, not %d\n", most_pes, settings.pes);
@@ -270,7 +282,8 @@ int run_threads(core::Settings settings, const Places& places, Cluster* cluster,
   int status = 0;
   for (int i = 1; i < ranks; ++i) {
     try {
-      threads.emplace_back([&, i] { core::live(common, i, settings, places, cluster, nullptr, nullptr); });
+      threads.emplace_back(
+          [&, i] { core::live(common, i, settings, places, range, cluster, nullptr, nullptr); });
     } catch (const std::system_error& e) {
       std::fprintf(stderr, "nigh chare: PE %d of %d can't be started: %s\n", i, settings.pes, e.what());
       for (int j = i; j < ranks; ++j) space::ThreadSpace(common, j).die();
@@ -279,7 +292,7 @@ int run_threads(core::Settings settings, const Places& places, Cluster* cluster,
     }
   }
   if (status == 0)
-    status = core::live(common, 0, settings, places, cluster, main, argument);
+    status = core::live(common, 0, settings, places, range, cluster, main, argument);
   else
     space::ThreadSpace(common, 0).die();
   if (cluster && !cluster->met.load(std::memory_order_relaxed)) cluster->carrier->abandon();

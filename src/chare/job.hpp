@@ -4,26 +4,19 @@
 // The ways a job begins.
 #pragma once
 
-#include "base/cpuset.hpp"
 #include "chare/cluster.hpp"
+#include "chare/places.hpp"
 #include "nigh/chare/core.hpp"
+#include "space/common_range.hpp"
 
 namespace nigh::chare {
 
 inline constexpr int most_pes = 4096;
 enum class Mode { automatic, threads, processes, shm, mpi };  // as chare.hpp has it
 
-// CPUs for the threads of several processes: this one's are `first` and those behind it, of `all`. Threads
-// stay where they are if there are not enough.
-struct Places {
-  CpuSet usable;
-  int first = 0, all = 1;
-};
-
-CpuSet usable_cpus();
 // The status of the job.
-int run_threads(core::Settings settings, const Places& places, Cluster* cluster, void (*main)(void*),
-                void* argument);
+int run_threads(core::Settings settings, const Places& places, space::CommonRange& range, Cluster* cluster,
+                void (*main)(void*), void* argument);
 // Forks, a PE each; returns in the first.
 int run_forked(const core::Settings& settings, void (*main)(void*), void* argument);
 int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argument);

@@ -217,7 +217,8 @@ TEST_P(MovingOnPes, BalancingAndWritingTakeTurns) {
 // --- checkpoints (tests/chare has the rest) ---
 
 TEST(ChareCheckpoint, ListsAreReadOrRefused) {
-  Checkpoint checkpoint{"Cell", {4, 5, 6}, 7, {{"cells.7.0", 100, 1234567890123456789U, 60, 0, 59}}};
+  Checkpoint checkpoint{
+      "Cell", {4, 5, 6}, 7, {{"cells.7.0", 100, 1234567890123456789U, 60, 0, 59}}, {5, 6, 7, 8}};
   checkpoint.parts.push_back({"cells with a blank.7.1", 90, 1, 60, 60, 119});
   const std::string text = text_of(checkpoint);
   const auto again = read_checkpoint(text, "x");
@@ -265,9 +266,9 @@ struct Long : Element<Long> {
 TEST(ChareCheckpoint, ASerializeThatDisagreesWithItselfIsTold) {
   auto read_back = []<class T>(T* element) {
     const core::Type& type = core::TypeOf<T>::entry;
-    std::vector<char> data(type.write(element, nullptr, true));
-    EXPECT_EQ(type.write(element, data.data(), true), data.size());
-    core::ElementBase* const read = type.read(data.data(), data.size(), true);
+    std::vector<char> data(type.write(element, nullptr, core::Reach::file));
+    EXPECT_EQ(type.write(element, data.data(), core::Reach::file), data.size());
+    core::ElementBase* const read = type.read(data.data(), data.size(), core::Reach::file);
     EXPECT_EQ(read, nullptr);
     if (read) type.destroy(read);
   };

@@ -21,7 +21,6 @@ constexpr std::size_t most_taken = 128, most_own = 64;  // messages in a round
 
 static_assert(offsetof(Header, next) == offsetof(message::Link, next));
 static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
-Header* header_of(message::Link* link) { return reinterpret_cast<Header*>(link); }
 
 // Where this thread may run.
 plan::Seat seat_here() {
@@ -64,7 +63,10 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* 
       reductions_(*this),
       waves_(*this),
       balancer_(*this),
-      saver_(*this) {
+      saver_(*this),
+      extents_(kind.range, kind.processes, number_, count_) {
+  for (const core::Entry* entry : entries_.entries)
+    small_.push_back(entry->travel <= core::Entry::Travel::in_shared_memory ? 1 : 0);
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
       written_.push_back(entry->travel >= core::Entry::Travel::written ? 1 : 0);
@@ -93,8 +95,14 @@ bool Pe::open() {
   }
   mailbox_->digest = entries_.digest;
   mailbox_->seat = seat_here();
-  pool_ = std::make_unique<message::Pool>(&mailbox_->door, rank_, ranks, kind_.pool,
-                                          debug_.found ? &debug_ : nullptr);
+  mailbox_->free_places = kind_.range->free_places();
+  if (kind_.processes && rank_ == 0) {
+    const std::string file = kind_.range->make_file();
+    file.copy(mailbox_->range_file, sizeof mailbox_->range_file - 1);
+  }
+  pool_ =
+      std::make_unique<message::Pool>(&mailbox_->door, rank_, ranks, kind_.pool,
+                                      debug_.found ? &debug_ : nullptr, kind_.trace ? &accounting : nullptr);
   inbox_ = std::make_unique<message::Inbox<>>(mailbox_->inbox);
   space_.publish(space::Root::chare, mailbox_);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -112,6 +120,7 @@ bool Pe::open() {
     std::fprintf(stderr, "nigh chare: PE %u runs another program than PE %u\n", rank, number_);
     return false;
   }
+  if (kind_.processes) share_range();
   if (!cluster_) return true;
   if (cluster_->driver() == rank_)
     gate_ = std::make_unique<Gate>(*cluster_, *pool_,
@@ -120,6 +129,13 @@ bool Pe::open() {
                                              },
                                              [this](std::size_t bytes) { no_memory(bytes); }});
   return rank_ != 0 || meet();
+}
+
+// All processes of the space keep the same addresses, and see the same memory there.
+void Pe::share_range() {
+  std::uint32_t free_places = kind_.range->free_places();
+  for (const Mailbox* box : mailboxes_) free_places &= box->free_places;
+  if (kind_.range->settle(free_places)) kind_.range->share(mailboxes_[0]->range_file);
 }
 
 int Pe::run(void (*main)(void*), void* argument) {
@@ -172,7 +188,7 @@ void Pe::reach(std::uint32_t stage) {
 // --- the loop ---
 
 bool Pe::round() {
-  bool did = inbox_->take([&](message::Link* link) { arrive(header_of(link)); }, most_taken) > 0;
+  bool did = inbox_->take(Arrivals{*this}, most_taken) > 0;
   if (gate_) did |= gate_->progress();
   if (did) publish();  // answers are on their way while the PE's own messages run
   if (!ranked_.empty()) did |= run_urgent(0);
@@ -253,11 +269,27 @@ bool Pe::publish() {
   if (staged_.empty()) return false;
   for (const std::uint32_t rank : staged_) {
     peers_[rank]->lane.flush();
+    peers_[rank]->lane.take_copied([this](message::Link* copied) { pool_->give(copied); });
     peers_[rank]->staged = false;
     waiter_.ring(static_cast<int>(rank));
   }
   staged_.clear();
   return true;
+}
+
+void Pe::arrive(std::uint32_t producer, const char* copy) {
+  alignas(64) char here[message::copied_whole];
+  std::memcpy(here + message::copied_from, copy, message::copied_bytes);
+  auto* const first = reinterpret_cast<Header*>(here);
+  first->producer = producer;
+  if (first->priority == 0 && !stop_) [[likely]]
+    if (Elements* const elements = this->elements(first->array)) [[likely]]
+      if (core::ElementBase* const element = elements->place(first->element).element) [[likely]]
+        return run_here(element, first);
+  auto* const message = static_cast<Header*>(pool_->get(sizeof here, message_tag));
+  if (!message) return no_memory(sizeof here);
+  std::memcpy(static_cast<void*>(message), here, sizeof here);
+  arrive(message);
 }
 
 void Pe::arrive(Header* message) {
@@ -316,7 +348,7 @@ void Pe::drop(Header* message) {
 }
 
 void Pe::drop_messages() {
-  inbox_->take([&](message::Link* link) { arrive(header_of(link)); });
+  inbox_->take(Arrivals{*this});
   while (own_first_) {
     Header* const message = own_first_;
     own_first_ = static_cast<Header*>(message->next);
@@ -380,9 +412,9 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     });
   }
   if (then.kind == balance_elements) {
-    Callback after;
-    std::memcpy(static_cast<void*>(&after), result, sizeof after);
-    return in_turn(then.array, [this, array = then.array, after] { balancer_.begin(array, after); });
+    Callback next;
+    if (result && bytes == sizeof next) std::memcpy(static_cast<void*>(&next), result, sizeof next);
+    return in_turn(then.array, [this, array = then.array, next] { balancer_.begin(array, next); });
   }
   const core::Entry& entry = *entries_.entries[then.entry];
   std::size_t size = 0;

@@ -27,6 +27,7 @@
 #include "chare/cluster.hpp"
 #include "chare/elements.hpp"
 #include "chare/entries.hpp"
+#include "chare/extents.hpp"
 #include "chare/recorder.hpp"
 #include "chare/reduction.hpp"
 #include "chare/saver.hpp"
@@ -45,6 +46,8 @@ struct alignas(128) Mailbox {
   message::PoolDoor door;
   message::InboxMemory<> inbox;
   std::uint64_t digest = 0;                  // of the program's entry methods
+  std::uint32_t free_places = 0;             // space::CommonRange
+  char range_file[64] = {};                  // of the first PE of a space
   message::atomic<std::uint32_t> stage = 0;  // how far its end has come
   message::atomic<bool> stop = false;        // by whoever ends the job
   message::atomic<int> status = 0;
@@ -91,15 +94,16 @@ struct Kind {
   message::RingMemory rings;  // the same, aligned to a line
   bool processes = false;     // each is one
   bool debug = false;
-  const char* trace = nullptr;  // where to; null: nowhere
-  double progress = 0;          // seconds from one line to the next; 0: none
+  const char* trace = nullptr;          // where to; null: nowhere
+  double progress = 0;                  // seconds from one line to the next; 0: none
+  space::CommonRange* range = nullptr;  // for the elements' heaps
 };
 
 inline constexpr std::int64_t long_ns = 1000;   // several times what it takes to publish a message
 inline constexpr unsigned sampled = 127;        // one short run of so many
+inline constexpr unsigned copies_at_once = 3;   // that are published together: 1, 2, 5, 7 and 14 took longer
 inline constexpr std::uint32_t tree_arity = 4;  // of the tree of PEs
-// Of the debug mode; others are numbers of entry methods.
-inline constexpr std::uint32_t buffer_tag = 0x10000, message_tag = 0x10001;
+inline constexpr message::PoolAccounting accounting{account_of};  // kept where there is a trace
 // A callback of the runtime's own: PE 0 asks how many elements that array has.
 inline constexpr auto tally_elements = static_cast<Callback::Kind>(100);
 // Another: all elements of that array have asked to be balanced; the result is what is called then.
@@ -127,6 +131,7 @@ class alignas(128) Pe {
   Header* get(std::size_t bytes, std::uint16_t entry);
   void* get_memory(std::size_t bytes) { return pool_->get(bytes, buffer_tag); }
   void give_memory(void* memory) { pool_->give(memory); }
+  Extents& extents() { return extents_; }
   void post(Header* message, std::uint16_t array, const Index& index);
   void post_to_all(Header* message, std::uint16_t array);
   void post_to_some(Header* message, std::uint16_t array, const Index* elements, std::size_t count);
@@ -203,6 +208,13 @@ class alignas(128) Pe {
     bool operator<(const Timer& other) const { return at > other.at; }
   };
 
+  // What the inbox hands over.
+  struct Arrivals {
+    Pe& pe;
+    void operator()(message::Link* link) const { pe.arrive(reinterpret_cast<Header*>(link)); }
+    void operator()(std::uint32_t producer, const char* copy) const { pe.arrive(producer, copy); }
+  };
+
   // The loop
   bool round();
   bool run_urgent(int below);
@@ -210,9 +222,11 @@ class alignas(128) Pe {
   bool look_at_timers();
   bool publish();
   void arrive(Header* message);
+  void arrive(std::uint32_t producer, const char* copy);
   void deliver(Header* message);
   void deliver_slowly(Header* message);
   void run_one(core::ElementBase* element, Header* message);
+  void run_here(core::ElementBase* element, Header* message);
   void run_shared(core::ElementBase* element, const Header* message);
   template <class Run>
   void run_paced(core::ElementBase& element, const Header* message, Run run);
@@ -230,6 +244,10 @@ class alignas(128) Pe {
   void ship(std::uint32_t pe, Header* message);     // to another process
   void drive(Header* parcel);                       // this PE is the driver
   [[nodiscard]] bool is_local(std::uint32_t pe) const { return pe - first_ < local_; }
+  // What is written for others is read so.
+  [[nodiscard]] core::Reach reach() const {
+    return kind_.processes ? core::Reach::shared : core::Reach::away;
+  }
   // Of its first `arguments` bytes, all of a message to one; with so many bytes behind them.
   Header* copy(const Header* message, std::size_t arguments, std::size_t behind = 0);
   // With so many bytes behind; null, and told: it can't leave the process.
@@ -263,7 +281,7 @@ class alignas(128) Pe {
   void settle(Elements& elements, std::uint64_t number, core::ElementBase* element);
   // Of what serialize() has written; null, and told: it can't be.
   core::ElementBase* read_element(Elements& elements, std::uint64_t number, const char* from,
-                                  std::size_t bytes, bool deep);
+                                  std::size_t bytes, core::Reach from_where);
   void make_element(Elements& elements, std::uint64_t number, const Header* message);
   void take_early(std::uint16_t array, Elements& elements);
   void on_tallied(std::uint16_t array, std::uint64_t elements);
@@ -277,6 +295,7 @@ class alignas(128) Pe {
   void merge_trace();
   void stop_here(int status);  // the PEs of this process
   bool meet();                 // the other processes
+  void share_range();
   [[nodiscard]] std::string what_is(std::uint32_t tag) const;
   // The end
   void rest();
@@ -297,6 +316,7 @@ class alignas(128) Pe {
   Kind kind_;
   Cluster* cluster_;
   std::vector<char> written_;   // between processes, by entry: its messages have to be written out
+  std::vector<char> small_;     // by entry: its messages may be copied as bytes
   std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
   bool failed_ = false;
@@ -324,6 +344,7 @@ class alignas(128) Pe {
   Waves waves_;
   Balancer balancer_;
   Saver saver_;
+  Extents extents_;
   std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
@@ -360,9 +381,14 @@ inline void Pe::forward(std::uint32_t pe, Header* message) {
 
 inline void Pe::push(std::uint32_t rank, Header* message) {
   Peer& peer = *peers_[rank];
-  bool published = peer.lane.push(reinterpret_cast<message::Link*>(message));
-  if (!published && peer.lane.staged() == message::line_messages) published = peer.lane.flush();
+  auto* const link = reinterpret_cast<message::Link*>(message);
+  const bool copies =
+      message->flags == 0 && message->bytes() <= message::copied_whole && small_[message->entry];
+  bool published = copies ? peer.lane.push_copy(link) : peer.lane.push(link);
+  if (!published && peer.lane.staged() >= (copies ? copies_at_once : message::line_messages))
+    published = peer.lane.flush();
   if (published) {
+    peer.lane.take_copied([this](message::Link* copied) { pool_->give(copied); });
     waiter_.ring(static_cast<int>(rank));
     return;
   }
@@ -407,12 +433,17 @@ __attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, const H
   is_prompt_ = outer;
 }
 
-inline void Pe::run_one(core::ElementBase* element, Header* message) {
+// The message's memory remains.
+inline void Pe::run_here(core::ElementBase* element, Header* message) {
   running_ = entries_.entries[message->entry];
   runs_on_ = element;
   run_paced(*element, message, [&] { running_->run(element, message); });
   running_ = nullptr;
   ++done_;
+}
+
+inline void Pe::run_one(core::ElementBase* element, Header* message) {
+  run_here(element, message);
   pool_->give(message);
 }
 

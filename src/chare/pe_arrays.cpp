@@ -75,9 +75,9 @@ void Pe::settle(Elements& elements, std::uint64_t number, core::ElementBase* ele
 }
 
 core::ElementBase* Pe::read_element(Elements& elements, std::uint64_t number, const char* from,
-                                    std::size_t bytes, bool deep) {
+                                    std::size_t bytes, core::Reach from_where) {
   const core::BeingMade outer = std::exchange(being_made_, {elements.index_of(number), elements.array});
-  core::ElementBase* const element = elements.type.read(from, bytes, deep);
+  core::ElementBase* const element = elements.type.read(from, bytes, from_where);
   being_made_ = outer;
   return element;
 }

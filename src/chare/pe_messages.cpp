@@ -54,7 +54,6 @@ Header* Pe::copy(const Header* message, std::size_t arguments, std::size_t behin
 // As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
 // among them that are more than bytes say of themselves.
 Header* Pe::write_out(Header* message, std::size_t behind_it) {
-  const bool deep = !kind_.processes;
   const core::Entry& entry = *entries_.entries[message->entry];
   const std::size_t behind = message->bytes() - sizeof(Header);
   Header* out = nullptr;
@@ -62,7 +61,7 @@ Header* Pe::write_out(Header* message, std::size_t behind_it) {
     fail("an argument of " + name_of(entry) +
          " can't leave its process: give its type a serialize(), or run with --mode threads");
   } else {
-    const std::size_t written = entry.write(message, nullptr, deep);
+    const std::size_t written = entry.write(message, nullptr, reach());
     out = get(sizeof(Header) + sizeof(Original) + behind + written + behind_it, message->entry);
   }
   if (out) {
@@ -70,7 +69,7 @@ Header* Pe::write_out(Header* message, std::size_t behind_it) {
     char* at = reinterpret_cast<char*>(out + 1);
     std::memcpy(at, &original, sizeof original);
     std::memcpy(at + sizeof original, message + 1, behind);
-    entry.write(message, at + sizeof original + behind, deep);
+    entry.write(message, at + sizeof original + behind, reach());
     take_header(*out, *message, message->flags | written_out);
   }
   drop(message);
@@ -84,7 +83,7 @@ Header* Pe::read_in(Header* message) {
     const std::size_t behind = original.bytes - sizeof(Header);
     char* const at = reinterpret_cast<char*>(message + 1) + sizeof original;
     std::memcpy(static_cast<void*>(out + 1), at, behind);
-    entries_.entries[message->entry]->read(at + behind, out, !kind_.processes);
+    entries_.entries[message->entry]->read(at + behind, out, reach());
     take_header(*out, *message, message->flags & ~written_out);
     out->producer = message->producer;  // for the trace
   }

@@ -3,8 +3,9 @@
 //
 // What a PE has done, for people: --chare-trace FILE. Runs of entry methods that took a microsecond or more,
 // one by one, and of all runs together how long the PE was busy, how many messages of which size came from
-// where and how many waited, in intervals that grow with the job. At the end each PE leaves its part beside
-// FILE; PE 0 makes one of all (Chrome's trace format, which Perfetto reads).
+// where, how many waited and what memory they had, in intervals that grow with the job; and at the end for
+// which entry methods that memory was. Then each PE leaves its part beside FILE, and so does a communication
+// thread, of its memory; PE 0 makes one of all (Chrome's trace format, which Perfetto reads).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "message/pool.hpp"
 
 namespace nigh::chare {
 
@@ -25,6 +27,7 @@ class Recorder {
     std::uint64_t others = 0, others_bytes = 0;  // from others of this process or space
     std::uint64_t far = 0, far_bytes = 0;        // from other processes that share no memory
     std::uint64_t waiting = 0;                   // of this PE's own, at some time in it
+    std::uint64_t in_use = 0, held = 0;          // bytes of its pool: the most in it
     void add(const Interval& other);
   };
   enum class From { here, others, far };
@@ -35,31 +38,43 @@ class Recorder {
   // True: the interval has none so far.
   [[nodiscard]] bool wants_waiting(std::int64_t now) { return !interval(now).waiting_known; }
   void waits(std::int64_t now, std::uint64_t messages);
-  void ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took);
+  // `memory`: the most since the run before this one.
+  void ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took,
+           const message::PoolPeak& memory = {});
 
   // Its part. Errors: io.
-  Result<void> write(const std::string& path);
-  // Of all PEs' parts, which go. What there is to say in a line; errors: io, and parts that are not there.
-  static Result<std::string> merge(const std::string& path, std::uint32_t pes, const Entries& entries);
+  Result<void> write(const std::string& path, const message::PoolAccounts* memory = nullptr);
+  // Of all PEs' parts, which go; behind them those of so many communication threads, numbered like PEs. What
+  // there is to say in a line; errors: io, and parts that are not there.
+  static Result<std::string> merge(const std::string& path, std::uint32_t pes, const Entries& entries,
+                                   std::uint32_t threads = 0);
 
  private:
   static constexpr std::size_t most_intervals = 4096, most_runs = 150'000;
   static constexpr std::int64_t shortest = 100'000, noted_run = 1000;  // ns
 
   struct Known : Interval {
-    bool waiting_known = false;
+    bool waiting_known = false, memory_known = false;
+    void add(const Known& other);
+    void note(const message::PoolPeak& memory);
   };
   struct Run {
     std::int64_t begun = 0, took = 0;
     std::uint16_t entry = 0;
+  };
+  struct Row {  // of the footprint
+    std::uint32_t tag = 0;
+    std::uint64_t messages = 0, bytes = 0, most = 0;
   };
   struct Head {
     std::uint32_t process = 0, pe = 0;
     std::int64_t begun = 0, ended = 0;  // ns since 1970
     std::int64_t width = shortest;
     std::uint64_t intervals = 0, runs = 0, left_out = 0;  // runs that there was no room for
+    std::uint64_t rows = 0, most_in_use = 0, most_held = 0;
   };
   struct Part;
+  struct Merged;
   Known& interval(std::int64_t at);
 
   Head head_;

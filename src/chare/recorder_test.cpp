@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "chare/entries.hpp"
+#include "chare/test_jobs.hpp"
 #include "message/wait.hpp"
 #include "sys/os.hpp"
 
@@ -81,6 +84,114 @@ TEST(Recorder, PartsThatAreNotThereAreTold) {
   const auto cut = Recorder::merge(path(), 1, Entries::all());
   ASSERT_FALSE(cut);
   EXPECT_NE(cut.error().message.find("is cut off"), std::string::npos) << cut.error().message;
+}
+
+// Of a PE or a thread beside them: accounts as a pool keeps them.
+message::PoolAccounts accounts(std::uint32_t tag, std::uint64_t blocks, std::size_t size,
+                               std::uint64_t held) {
+  message::PoolAccounts out;
+  for (std::uint64_t i = 0; i < blocks; ++i) out.of[tag].got(size), out.all.got(size);
+  out.most_held = held;
+  return out;
+}
+
+TEST(Recorder, FootprintsAreOfPesAndThreads) {
+  constexpr std::uint64_t mib = 1 << 20;
+  const std::int64_t begun = message::now_ns();
+  message::PoolAccounts memory = accounts(buffer_tag, 3, 4096, 2 * mib);
+  memory.of[first_system_entry].got(64);
+  memory.bags.got(256);
+  for (std::uint32_t pe = 0; pe < 2; ++pe) {
+    Recorder recorder(pe, pe);
+    recorder.ran(0, Recorder::From::here, 64, begun, 2000);
+    ASSERT_TRUE(recorder.write(path(), pe == 0 ? &memory : nullptr));
+  }
+  const message::PoolAccounts of_thread = accounts(message_tag, 5, 1088, 6 * mib);
+  ASSERT_TRUE(Recorder(1, 2).write(path(), &of_thread));
+  const auto said = Recorder::merge(path(), 2, Entries::all(), 1);
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_NE(said->find("; process 0's communication thread held the most memory, 6.0 MiB; most at once: "
+                       "buffers, 12.0 KiB on PE 0"),
+            std::string::npos)
+      << *said;
+  const std::string text = sys::read_file(path()).value();
+  std::remove(path().c_str());
+  EXPECT_NE(
+      text.find("{\"of\":\"PE 0\",\"process\":0,\"most in use\":12288,\"most held\":2097152,\"rows\":[\n"
+                "{\"name\":\"buffers\",\"messages\":3,\"bytes\":12288,\"most bytes\":12288},\n"
+                "{\"name\":\"the runtime\",\"messages\":1,\"bytes\":64,\"most bytes\":64},\n"
+                "{\"name\":\"bags\",\"messages\":1,\"bytes\":256,\"most bytes\":256}]}"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("{\"of\":\"PE 1\",\"process\":1,\"most in use\":0,\"most held\":0,\"rows\":[]}"),
+            std::string::npos);
+  EXPECT_NE(text.find("{\"of\":\"process 0's communication thread\",\"process\":1,"), std::string::npos);
+  EXPECT_NE(text.find("\"received\",\"messages\":5,\"bytes\":5440"), std::string::npos);
+  EXPECT_EQ(values(text, "\"thread_name\"").size(), 2U) << "the thread has run no entry method";
+}
+
+TEST(Recorder, MemoryIsTheMostOfEachInterval) {
+  std::optional<Recorder> made;
+  std::int64_t begun = 0;
+  constexpr std::int64_t step = 100'000;  // an interval
+  do {                                    // until nothing has come between
+    begun = message::now_ns();
+    made.emplace(0, 0);
+  } while (message::now_ns() - begun > 40'000);
+  Recorder& recorder = *made;
+  auto ran = [&](std::int64_t at, std::int64_t took, std::uint64_t in_use, std::uint64_t held) {
+    recorder.ran(0, Recorder::From::here, 64, begun + at, took, {in_use, held});
+  };
+  ran(45 * step / 100, 500, 3072, 4096);
+  ran(step / 2, 500, 1024, 8192);
+  ran(3 * step + step / 2, 2 * step, 2048, 2048);  // three intervals; before it there was nothing in two
+  ASSERT_TRUE(recorder.write(path()));
+  ASSERT_TRUE(Recorder::merge(path(), 1, Entries::all()));
+  const std::string text = sys::read_file(path()).value();
+  std::remove(path().c_str());
+  EXPECT_EQ(values(text, "\"in use\":"), (std::vector<double>{3, 2, 2, 2}));
+  EXPECT_EQ(values(text, "\"held\":"), (std::vector<double>{8, 2, 2, 2}));
+}
+
+namespace {
+struct Passing : Element<Passing> {
+  static constexpr int elements = 12, hops = 400;
+  void begin() {
+    for (int i = 0; i < 5; ++i) pass(Buffer<int>(20 * static_cast<std::size_t>(index().x)), hops);
+  }
+  void pass(Buffer<int>&& data, int left) {
+    if (left > 0)
+      return array()[(index().x + left) % elements].send<&Passing::pass>(Buffer<int>(data), left - 1);
+    contribute(array()[0].callback<&Passing::over>());
+  }
+  void over() {
+    if (++times == 5) finish();
+  }
+  int times = 0;
+};
+}  // namespace
+
+// What all PEs together have got is known, whoever has given it back.
+TEST(Recorder, JobsKeepAccountOnAllPes) {
+  for (const int pes : {1, 3, 8})
+    for (const bool debug : {false, true}) {
+      const std::string file = path();
+      const std::string told = told_by([&] {
+        EXPECT_EQ(run(Options{.pes = pes, .debug = debug, .trace = file.c_str()},
+                      [] { Array<Passing>::create({Passing::elements}).send<&Passing::begin>(); }),
+                  0);
+      });
+      EXPECT_NE(told.find(" held the most memory, 2.0 MiB; most at once: "), std::string::npos) << told;
+      EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+      const std::string text = sys::read_file(file).value();
+      std::remove(file.c_str());
+      EXPECT_EQ(values(text, "{\"of\":").size(), static_cast<std::size_t>(pes));
+      const double passed = Passing::elements * 5.0 * Passing::hops;
+      EXPECT_EQ(sum_of(values(text, "{\"name\":\"Passing::pass\",\"messages\":")), passed);
+      // An original for each, and its copies; those of element 0 have no items, but memory, too.
+      EXPECT_EQ(sum_of(values(text, "{\"name\":\"buffers\",\"messages\":")),
+                passed + Passing::elements * 5.0);
+    }
 }
 
 }  // namespace nigh::chare

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "chare/saver.hpp"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -29,6 +31,7 @@ struct Wanted {  // with the path behind it
 };
 struct Written {
   std::uint64_t bytes = 0, sum = 0, elements = 0, first = 0, last = 0;
+  std::uint64_t heaps = 0;  // epochs (extents.hpp)
   std::uint32_t pe = 0;
   bool failed = false;
 };
@@ -101,8 +104,11 @@ std::string text_of(const Checkpoint& checkpoint) {
   std::ostringstream out;
   const Shape& s = checkpoint.shape;
   out << first_line << "\ntype " << checkpoint.type << "\nshape " << s.x << ' ' << s.y << ' ' << s.z << ' '
-      << (s.is_sparse ? "sparse" : "dense") << "\ngeneration " << checkpoint.generation << "\nparts "
-      << checkpoint.parts.size() << '\n';
+      << (s.is_sparse ? "sparse" : "dense") << "\ngeneration " << checkpoint.generation;
+  const Heaps& heaps = checkpoint.heaps;
+  if (heaps.epochs != 0)
+    out << "\nheaps " << heaps.epochs << ' ' << heaps.first << ' ' << heaps.bytes << ' ' << heaps.job;
+  out << "\nparts " << checkpoint.parts.size() << '\n';
   for (const Part& part : checkpoint.parts)
     out << part.bytes << ' ' << part.sum << ' ' << part.elements << ' ' << part.first << ' ' << part.last
         << ' ' << part.name << '\n';
@@ -114,11 +120,13 @@ Result<Checkpoint> read_checkpoint(const std::string& text, const std::string& p
   std::istringstream in(text);
   std::string line, word, form;
   std::size_t parts = 0;
-  const bool begins = std::getline(in, line) && line == first_line && in >> word && word == "type" &&
-                      in.get() == ' ' && std::getline(in, out.type) &&
-                      in >> word >> out.shape.x >> out.shape.y >> out.shape.z >> form && word == "shape" &&
-                      in >> word >> out.generation && word == "generation" && in >> word >> parts &&
-                      word == "parts";
+  Heaps& heaps = out.heaps;
+  const bool begins =
+      std::getline(in, line) && line == first_line && in >> word && word == "type" && in.get() == ' ' &&
+      std::getline(in, out.type) && in >> word >> out.shape.x >> out.shape.y >> out.shape.z >> form &&
+      word == "shape" && in >> word >> out.generation && word == "generation" && in >> word &&
+      (word != "heaps" || in >> heaps.epochs >> heaps.first >> heaps.bytes >> heaps.job >> word) &&
+      word == "parts" && in >> parts;
   if (!begins) return fail(Errc::invalid, path + " is no checkpoint of an array");
   out.shape.is_sparse = form == "sparse";
   for (std::size_t i = 0; i < parts; ++i) {
@@ -131,6 +139,8 @@ Result<Checkpoint> read_checkpoint(const std::string& text, const std::string& p
   }
   return out;
 }
+
+Saver::Saver(Pe& pe) : pe_(pe) { static_cast<void>(::getrandom(&job_, sizeof job_, 0)); }
 
 void Saver::ask(core::ElementBase& from, const char* path, const Callback& then) {
   std::vector<char> data(sizeof(Asked) + std::strlen(path) + 1);
@@ -157,7 +167,9 @@ void Saver::begin(std::uint16_t array, const void* asked, std::size_t bytes) {
     return refuse(array, text.error().message);
   }
   const Elements& elements = *pe_.elements(array);
-  step.now = {name_of(elements.type), elements.shape, generation + 1, {}};
+  step.now = {name_of(elements.type), elements.shape, generation + 1, {}, {}};
+  const space::CommonRange& range = pe_.extents_.range();
+  step.now.heaps = {0, range.first(), range.bytes(), job_};
   const std::size_t path_bytes = bytes - sizeof what;
   Header* const message = pe_.system(System::save, array, Wanted{step.now.generation}, path_bytes);
   if (!message) return;
@@ -184,11 +196,12 @@ Result<Part> Saver::write(Elements& elements, const std::string& path, std::uint
   part.name = name_of_part(path, generation, pe_.number());
   part.first = std::numeric_limits<std::uint64_t>::max();
   for (core::ElementBase* element : elements.local()) {
-    const Record record{*elements.number_of(element->index()), elements.type.write(element, nullptr, true)};
+    const Record record{*elements.number_of(element->index()),
+                        elements.type.write(element, nullptr, core::Reach::file)};
     const std::size_t at = data.size();
     data.resize(at + sizeof record + record.bytes);
     std::memcpy(data.data() + at, &record, sizeof record);
-    elements.type.write(element, data.data() + at + sizeof record, true);
+    elements.type.write(element, data.data() + at + sizeof record, core::Reach::file);
     part.first = std::min(part.first, record.number);
     part.last = std::max(part.last, record.number);
   }
@@ -204,9 +217,10 @@ void Saver::on_save(const Header* message) {
   const auto wanted = Pe::payload_of<Wanted>(message);
   const std::string path = behind<Wanted>(message);
   Elements& elements = *pe_.elements(message->array);
-  Written told{0, 0, 0, 0, 0, pe_.number(), true};
+  Written told{0, 0, 0, 0, 0, 0, pe_.number(), true};
   if (const auto part = write(elements, path, wanted.generation); part && !pe_.stop_)  // no serialize() threw
-    told = {part->bytes, part->sum, part->elements, part->first, part->last, pe_.number(), false};
+    told = {part->bytes,  part->sum, part->elements, part->first, part->last, pe_.extents_.take_written(),
+            pe_.number(), false};
   else if (!part)
     std::fprintf(stderr, "nigh chare: PE %u: checkpoint: %s\n", pe_.number(), part.error().message.c_str());
   if (Header* const answer = pe_.system(System::saved, message->array, told)) pe_.tell(0, answer);
@@ -218,6 +232,7 @@ void Saver::on_saved(const Header* message) {
   if (!told.failed)
     step.now.parts.push_back({name_of_part(step.path, step.now.generation, told.pe), told.bytes, told.sum,
                               told.elements, told.first, told.last});
+  step.now.heaps.epochs |= told.heaps;
   step.failed = step.failed || told.failed;
   if (--step.missing > 0) return;
   Step done = std::move(step);
@@ -269,10 +284,30 @@ void Saver::on_restore(const Header* message) {
   pe_.take_early(message->array, elements);
 }
 
+// The heaps have to lie where they were.
+Result<void> Saver::make_way(const Heaps& heaps, const std::string& path) {
+  if (heaps.epochs == 0) return {};
+  const space::CommonRange& range = pe_.extents_.range();
+  if (heaps.first != range.first() || heaps.bytes != range.bytes())
+    return fail(Errc::invalid, path + " has heaps at addresses that are not free in all processes");
+  for (const Heaps& other : restored_)
+    if (other.job != heaps.job && (other.epochs & heaps.epochs))
+      return fail(Errc::invalid, path +
+                                     " may have heaps at the addresses of those restored before: "
+                                     "it was not written by the same job");
+  if (!pe_.extents_.keep_out(heaps.epochs))
+    return fail(Errc::invalid, path +
+                                   " has heaps at addresses that are in use: restore it before elements "
+                                   "with heaps are made");
+  restored_.push_back(heaps);
+  return {};
+}
+
 Result<void> Saver::read(Elements& elements, const std::string& path) {
   const auto text = sys::read_file(path);
   const auto checkpoint = text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
   if (!checkpoint) return tl::unexpected(checkpoint.error());
+  if (auto done = make_way(checkpoint->heaps, path); !done) return done;
   for (const Part& part : checkpoint->parts) {
     if (part.elements == 0) continue;
     const bool mine =
@@ -307,7 +342,7 @@ Result<void> Saver::read_part(Elements& elements, const std::string& data, const
                   path + " has element " + text_of(elements.index_of(record.number)) + " again");
     if (place.pe == pe_.number()) {
       core::ElementBase* const element =
-          pe_.read_element(elements, record.number, data.data() + at, record.bytes, true);
+          pe_.read_element(elements, record.number, data.data() + at, record.bytes, core::Reach::file);
       if (!element)
         return fail(Errc::invalid, path + ": element " + text_of(elements.index_of(record.number)) +
                                        " can't be made of what was written");

@@ -28,11 +28,16 @@ struct Part {
   std::uint64_t bytes = 0, sum = 0, elements = 0;
   std::uint64_t first = 0, last = 0;  // numbers of elements
 };
+// Where the heaps of its elements lie: epochs of that range (extents.hpp), given out by that job.
+struct Heaps {
+  std::uint64_t epochs = 0, first = 0, bytes = 0, job = 0;
+};
 struct Checkpoint {
   std::string type;
   Shape shape;
   std::uint64_t generation = 0;
   std::vector<Part> parts;
+  Heaps heaps;
   [[nodiscard]] std::uint64_t elements() const;
 };
 std::string text_of(const Checkpoint& checkpoint);
@@ -41,7 +46,7 @@ Result<Checkpoint> read_checkpoint(const std::string& text, const std::string& p
 
 class Saver {
  public:
-  explicit Saver(Pe& pe) : pe_(pe) {}
+  explicit Saver(Pe& pe);
   void ask(core::ElementBase& from, const char* path, const Callback& then);
   void begin(std::uint16_t array, const void* asked, std::size_t bytes);  // at PE 0, when all have
   void on_save(const core::Header* message);
@@ -58,6 +63,7 @@ class Saver {
     bool failed = false;
   };
   Result<Part> write(Elements& elements, const std::string& path, std::uint64_t generation);
+  Result<void> make_way(const Heaps& heaps, const std::string& path);
   Result<void> read(Elements& elements, const std::string& path);
   Result<void> read_part(Elements& elements, const std::string& data, const std::string& path);
   void end(Step& step);
@@ -66,6 +72,8 @@ class Saver {
 
   Pe& pe_;
   std::unordered_map<std::uint16_t, Step> steps_;
+  std::uint64_t job_ = 0;  // unlike any other's
+  std::vector<Heaps> restored_;
 };
 
 }  // namespace nigh::chare

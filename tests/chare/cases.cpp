@@ -4,10 +4,12 @@
 // Programs that must behave alike whatever their PEs are: `cases NAME` as threads, and as the processes of
 // `nigh run -n`. What elements find wrong is added up by a reduction, as there is no memory that all of them
 // write. Status 0: all is right.
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -22,30 +24,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "checkpoint_cases.hpp"
+#include "heap_cases.hpp"
+#include "judge.hpp"
+
 namespace {
 
-using namespace nigh::chare;
-
-// Counts what is wrong; the sum of all elements is told at the end.
-template <class T>
-struct Judge : Element<T> {
-  void find(bool right) { wrong += right ? 0 : 1; }
-  void tell() {
-    this->contribute(std::array<int, 2>{wrong, seen}, Add(),
-                     this->array()[0].template callback<&T::verdict>());
-  }
-  void verdict(std::array<int, 2> sums) {
-    if (sums[0] != 0 || sums[1] != expected)
-      std::fprintf(stderr, "%d wrong, %d seen of %d\n", sums[0], sums[1], expected);
-    finish(sums[0] == 0 && sums[1] == expected ? 0 : 3);
-  }
-  struct Add {
-    void operator()(std::array<int, 2>& into, const std::array<int, 2>& from) const {
-      into[0] += from[0], into[1] += from[1];
-    }
-  };
-  int wrong = 0, seen = 0, expected = 0;
-};
+using namespace cases;
 
 // --- arguments of all kinds, to one and to all ---
 
@@ -327,9 +312,28 @@ struct Restless : Element<Restless> {
 };
 void ending() { Array<Restless>::create({64}).send<&Restless::go>(); }
 
-void endless() { Array<Faulty>::create({8}).send<&Faulty::go_round>(); }
+// What is in use at once is known: an element that isn't there yet keeps what is sent to it.
+struct Heavy : Element<Heavy> {
+  void take(std::span<const char>) {
+    if (++taken < 1000) return;
+    for (int i = 0; i < 300; ++i)  // none of which runs before this one has ended
+      proxy().send<&Heavy::back>(std::vector<char>(200));
+  }
+  void back(std::span<const char>) {
+    if (++came_back == 300) proxy().send<&Heavy::load>(Buffer<char>(3 << 20), Buffer<char>(5000));
+  }
+  void load(Buffer<char>&&, Buffer<char>&&) { finish(); }
+  int taken = 0, came_back = 0;
+};
+void footprint() {
+  const auto all = Array<Heavy>::create_sparse();
+  const std::vector<char> bytes(1000);
+  for (int i = 0; i < 1000; ++i) all[5].send<&Heavy::take>(bytes);
+  all.insert({5});
+  all.done_inserting({});
+}
 
-std::string path;  // of the checkpoints; of how(), the mode that is wanted
+void endless() { Array<Faulty>::create({8}).send<&Faulty::go_round>(); }
 
 // In which mode it runs: whether memory of messages is shared, and by how many processes.
 struct Shown : Element<Shown> {
@@ -347,94 +351,30 @@ struct Shown : Element<Shown> {
 };
 void how() { Array<Shown>::create({2})[0].send<&Shown::begin>(); }
 
-// --- to files, and back ---
-
-struct Kept : Judge<Kept> {
-  Kept() = default;
-  explicit Kept(int step) : step(step), more(static_cast<std::size_t>(index().x % 3) * 1000) { set(); }
-  void set() {
-    text = std::string(static_cast<std::size_t>(index().y + 3 + step), 'a');
-    for (std::size_t i = 0; i < more.size(); ++i) more[i] = value(i);
-  }
-  [[nodiscard]] int value(std::size_t i) const {
-    return static_cast<int>(index().x * 7 + index().z) + step + static_cast<int>(i);
-  }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(step, text, more, wrong, seen, expected);
-  }
-  void save(std::vector<int> statuses) {  // what its checkpoints must end with
-    wanted = std::move(statuses);
-    checkpoint(path, array().callback<&Kept::saved>());
-  }
-  void saved(int status) {
-    find(status == wanted[0]);
-    wanted.erase(wanted.begin());
-    if (wanted.empty()) return tell();
-    ++step;
-    set();
-    checkpoint(path, array().callback<&Kept::saved>());
-  }
-  void look(int at_step) {
-    find(step == at_step && text == std::string(static_cast<std::size_t>(index().y + 3 + step), 'a'));
-    find(more.size() == static_cast<std::size_t>(index().x % 3) * 1000);
-    for (std::size_t i = 0; i < more.size(); ++i) find(more[i] == value(i));
-    ++seen;
-    contribute(1, sum, array().callback<&Kept::counted>());  // reductions go on
-  }
-  void counted(int all) {
-    find(all == 60);
-    expected = 60;
-    balance(array().callback<&Kept::tell>());
-  }
-  int step = 0;
-  std::string text;
-  Buffer<int> more;
-  std::vector<int> wanted;
-};
-struct Other : Element<Other> {
-  template <class Archive>
-  void serialize(Archive&) {}
-};
-void save() { Array<Kept>::create({5, 4, 3}, 1).send<&Kept::save>(std::vector<int>{0}); }
-void save_twice() { Array<Kept>::create({5, 4, 3}, 1).send<&Kept::save>(std::vector<int>{0, 0}); }
-void save_nowhere() { Array<Kept>::create({5, 4, 3}, 1).send<&Kept::save>(std::vector<int>{1, 1}); }
-void load() { Array<Kept>::restore(path).send<&Kept::look>(1); }
-void load_second() { Array<Kept>::restore(path).send<&Kept::look>(2); }
-void load_other() { static_cast<void>(Array<Other>::restore(path)); }
-
-struct Apart : Judge<Apart> {
-  Apart() = default;
-  explicit Apart(int value) : value(value) {}
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(value, wrong, seen, expected);
-  }
-  void save() { checkpoint(path, array().callback<&Apart::tell>()); }
+// How many CPUs each PE may use: as many as `path` says; and where that is one, another for each.
+struct Seated : Element<Seated> {
   void look() {
-    find(value == index().x * 3 + 1);
-    ++seen;
-    contribute(1, sum, array().callback<&Apart::counted>());
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    sched_getaffinity(0, sizeof cpus, &cpus);
+    std::uint64_t first = 0;
+    while (!CPU_ISSET(first, &cpus)) ++first;
+    const std::uint64_t right = std::to_string(CPU_COUNT(&cpus)) == path ? 1 : 0;
+    contribute(right << 32 | std::uint64_t{1} << first % 32, sum, array()[0].callback<&Seated::all>());
   }
-  void counted(int all) { find(all == 30), expected = 30, tell(); }
-  // Element [0] isn't there.
+  void all(std::uint64_t sums) {
+    const auto right = static_cast<int>(sums >> 32), cpus = std::popcount(sums & 0xffffffff);
+    finish(right == pes() && (path != "1" || cpus == pes()) ? 0 : 1);
+  }
+};
+void seated() { Array<Seated>::create({pes()}).send<&Seated::look>(); }
+struct Where : Element<Where> {
   void tell() {
-    contribute(std::array<int, 2>{wrong, seen}, Add(), array()[-500].callback<&Apart::verdict>());
+    std::printf("PE %d on CPU %d\n", pe(), sched_getcpu());
+    contribute(finish_callback());
   }
-  int value = 0;
 };
-struct Begin : Element<Begin> {
-  explicit Begin(Array<Apart> apart) : apart(apart) {}
-  void save() { apart.send<&Apart::save>(); }
-  Array<Apart> apart;
-};
-void save_sparse() {
-  const auto apart = Array<Apart>::create_sparse();
-  for (int i = 0; i < 30; ++i) apart.insert({i * 100 - 500}, i * 300 - 1499);
-  const auto begin = Array<Begin>::create({1}, apart);
-  apart.done_inserting(begin[0].callback<&Begin::save>());
-}
-void load_sparse() { Array<Apart>::restore(path).send<&Apart::look>(); }
+void where() { Array<Where>::create({pes()}).send<&Where::tell>(); }
 
 }  // namespace
 
@@ -447,7 +387,14 @@ int main(int argc, char** argv) {
                                                   {"moving", moving},
                                                   {"ending", ending},
                                                   {"endless", endless},
+                                                  {"heaps", heaps},
+                                                  {"save-heaps", [] { save_heaps(path); }},
+                                                  {"load-heaps", [] { load_heaps(path); }},
+                                                  {"load-heaps-late", [] { load_heaps_late(path); }},
+                                                  {"footprint", footprint},
                                                   {"how", how},
+                                                  {"seated", seated},
+                                                  {"where", where},
                                                   {"save", save},
                                                   {"save-twice", save_twice},
                                                   {"save-nowhere", save_nowhere},

@@ -55,10 +55,11 @@ case $case in
     library=${case#mpi-}
     has_mpi "$library" || { echo "$library is not here"; exit 77; }
     # Nodes, processes, the rest: all on one node, two nodes of two processes, a node each.
-    for what in arguments traffic sparse moving; do
+    for what in arguments traffic sparse moving heaps; do
       for words in "1 1 --pes 3" "1 3 --pes 2" "1 2 --pes 2 --comm-thread --chare-debug" "2 2 --pes 1" \
         "2 4 --pes 1" "2 4 --pes 2 --comm-thread" "3 3 --pes 2" "2 2 --pes 1 --chare-debug" \
         "2 2 --pes 2 --comm-thread --chare-debug"; do
+        case "$what $words" in heaps*debug* | "heaps 1 1"* | "heaps 2 4 --pes 1"* | "heaps 3"*) continue ;; esac
         export NIGH_MPI_FAKE_NODES=${words%% *}
         rest=${words#* }
         # shellcheck disable=SC2086
@@ -155,7 +156,36 @@ case $case in
     check --pes 3 --from "other processes" --processes 3
     if has_mpi mpich; then
       by_mpi mpich 2 traffic --pes 2 --comm-thread --chare-trace "$tmp/trace" || fail "mpi: status $?"
-      check --pes 4 --from others --from "other processes" --processes 2
+      check --pes 4 --from others --from "other processes" --processes 2 --threads 2
+    fi
+    # What it takes is known: blocks of 1088, 256 and 64 bytes, and a buffer with chunks of its own.
+    exactly="--idle --footprint Heavy::back 300 76800 76800 --footprint buffers 2 4199488 4199488
+      --footprint Heavy::load 1 64 64 --most-in-use 4199808"
+    for pes in 1 2 3; do
+      for debug in "" --chare-debug; do
+        timeout 60 "$cases" footprint --pes $pes $debug --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "footprint: status $?"
+        told "PE . held the most memory, 6.0 MiB; most at once: buffers, 4.0 MiB on PE ."
+        # shellcheck disable=SC2086
+        check --pes $pes --footprint Heavy::take 1000 1088000 1088000 $exactly
+      done
+    done
+    timeout 60 "$nigh" run -n 3 -- "$cases" footprint --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "footprint: processes"
+    # shellcheck disable=SC2086
+    check --pes 3 --processes 3 --footprint Heavy::take 1000 1088000 1088000 $exactly
+    # A message to another process takes memory twice on this side, and once on the other.
+    for debug in "" --chare-debug; do
+      timeout 60 "$cases" footprint --mode shm --pes 3 $debug --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "footprint: shm"
+      # shellcheck disable=SC2086
+      check --pes 3 --processes 3 --at-least Heavy::take 2000 --at-least "received" 1000 $exactly
+      timeout 60 "$cases" footprint --mode shm --pes 3 --comm-thread $debug --chare-trace "$tmp/trace" 2>"$tmp/told" ||
+        fail "footprint: shm, communication threads"
+      # shellcheck disable=SC2086
+      check --pes 3 --processes 3 --threads 3 --at-least Heavy::take 2000 --at-least "received" 1000 $exactly
+    done
+    if has_mpi mpich; then
+      by_mpi mpich 2 footprint --pes 2 --comm-thread --chare-trace "$tmp/trace" || fail "footprint: mpi: status $?"
+      # shellcheck disable=SC2086
+      check --pes 4 --processes 2 --threads 2 --at-least Heavy::take 1000 $exactly
     fi
     [ "$(ls "$tmp" | grep -c trace)" = 1 ] || fail "parts are left: $(ls "$tmp")"
     # Nowhere to write: told, and the job's status is its own.
@@ -261,6 +291,40 @@ case $case in
     timeout 60 "$cases" load "$tmp/of/nothing" --pes 2 2>"$tmp/told"
     [ $? = 1 ] || fail "no file: status"
     told "restore: can't open $tmp/of/nothing" ;;
+  heaps)
+    # What lies in heaps is read at its addresses by every mode, and by those that have read it before.
+    at=$tmp/groves
+    run() { how=$1; shift; [ "$how" = ranks ] && set -- "$nigh" run -n 3 -- "$cases" "$@" || set -- "$cases" "$@" $how
+            timeout 60 "$@" 2>"$tmp/told"; }
+    for writer in "--pes 2" ranks "--mode shm --pes 3"; do
+      run "$writer" save-heaps "$at" || fail "$writer: save: status $?"
+      grep -q "^heaps 1 " "$at" || fail "$writer: the list does not say where the heaps lie"
+      for reader in "--pes 1" "--pes 3" ranks "--mode shm --pes 2"; do
+        run "$reader" load-heaps "$at" || fail "written by $writer, read by $reader: status $?"
+      done
+    done
+    run "--pes 2" load-heaps-late "$at"
+    [ $? = 1 ] || fail "addresses that are in use: status"
+    told "has heaps at addresses that are in use: restore it before elements with heaps are made"
+    sed 's/^heaps 1 [0-9]*/heaps 1 4096/' "$at" >"$tmp/list" && cp "$tmp/list" "$at"
+    run "--pes 2" load-heaps "$at"
+    [ $? = 1 ] || fail "another range: status"
+    told "has heaps at addresses that are not free in all processes"
+    # No address space: told, by those that ask for a heap only.
+    (ulimit -v 8000000; timeout 20 "$cases" traffic --pes 2 2>"$tmp/told") || fail "no heap is asked for: status $?"
+    (ulimit -v 8000000; timeout 20 "$cases" heaps --pes 2 2>"$tmp/told") && fail "no address space: status 0"
+    told "a heap can't be: no addresses are free in all processes, or ulimit -v or -f limits them" ;;
+  seated)
+    cpus=$(nproc)
+    for how in "--pes 2" "--pes 2 --bind compact" "--mode shm --pes 2"; do
+      [ "$cpus" -ge 2 ] || break
+      timeout 20 "$cases" seated 1 $how 2>"$tmp/told" || fail "$how: not a CPU each"
+      timeout 20 "$cases" seated "$cpus" $how --bind none 2>"$tmp/told" || fail "$how --bind none: bound"
+    done
+    timeout 20 "$cases" seated "$cpus" --pes $((cpus + 1)) 2>"$tmp/told" || fail "more PEs than CPUs: bound"
+    timeout 20 "$cases" seated 1 --bind nowhere 2>"$tmp/told"
+    [ $? = 2 ] || fail "another way to bind"
+    told "scatter, compact or none" ;;
   refused)
     processes 2 never
     [ $? = 1 ] || fail "an argument that can't leave its process"

@@ -67,11 +67,10 @@ struct TravelsAsBytes<Buffer<T>> : std::true_type {};
 class Archive {
  public:
   enum class Does { count, write, read };
-  // `deep`: what buffers hold is written, too, not just where it lies.
-  Archive(Does does, char* at, bool deep = false) : does_(does), at_(at), deep_(deep) {}
+  Archive(Does does, char* at, Reach reach = Reach::shared) : does_(does), at_(at), reach_(reach) {}
   // Reads no more than that. Throws std::runtime_error where there is less.
-  Archive(const char* from, std::size_t bytes, bool deep)
-      : does_(Does::read), at_(const_cast<char*>(from)), limit_(bytes), deep_(deep) {}
+  Archive(const char* from, std::size_t bytes, Reach reach)
+      : does_(Does::read), at_(const_cast<char*>(from)), limit_(bytes), reach_(reach) {}
 
   template <class... T>
   void operator()(T&... values) {
@@ -79,6 +78,17 @@ class Archive {
   }
   [[nodiscard]] bool reads() const { return does_ == Does::read; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  // For types that lie in memory of their own (heap.hpp): what is done, for whom, and so many bytes to be
+  // read or written by the caller (null: they are counted).
+  [[nodiscard]] Does does() const { return does_; }
+  [[nodiscard]] Reach reach() const { return reach_; }
+  void* skip(std::size_t bytes) {
+    if (does_ == Does::read && bytes > limit_ - bytes_) too_short();
+    char* const out = does_ == Does::count ? nullptr : at_ + bytes_;
+    bytes_ += bytes;
+    return out;
+  }
 
  private:
   void raw(void* data, std::size_t bytes) {
@@ -111,7 +121,7 @@ class Archive {
   }
   template <class T>
   void one(Buffer<T>& value) {  // the bytes are its owner
-    if (deep_) {
+    if (reach_ != Reach::shared) {
       const std::size_t items = size(value.size(), sizeof(T));
       if (reads()) value = items > 0 ? Buffer<T>(items) : Buffer<T>();
       return raw(static_cast<void*>(value.data()), items * sizeof(T));
@@ -187,7 +197,7 @@ class Archive {
   Does does_;
   char* at_;
   std::size_t bytes_ = 0, limit_ = SIZE_MAX;
-  bool deep_;
+  Reach reach_;
 };
 
 }  // namespace core

@@ -123,12 +123,12 @@ struct Arguments {
     else
       return (Parameter<P>::travels && ...) ? Entry::Travel::written : Entry::Travel::never;
   }
-  // Their bytes were copied before; the arguments remain to be destroyed. Not deep: what buffers hold has
-  // gone.
-  static std::size_t write(Header* message, char* into, bool deep) {
-    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, deep);
-    each_written(message, deep, [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
-    if (into && !deep) std::apply([](auto&... kept) { (release(kept), ...); }, of(message));
+  // Their bytes were copied before; the arguments remain to be destroyed. Where memory is shared what buffers
+  // hold has gone.
+  static std::size_t write(Header* message, char* into, Reach to) {
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, to);
+    each_written(message, to, [&](auto& kept) { archive(kept); }, std::index_sequence_for<P...>());
+    if (into && to == Reach::shared) std::apply([](auto&... kept) { (release(kept), ...); }, of(message));
     return archive.bytes();
   }
   template <class T>
@@ -137,10 +137,10 @@ struct Arguments {
   static void release(Buffer<T>& buffer) {
     buffer.release();
   }
-  static void read(char* from, Header* into, bool deep) {
-    Archive archive(Archive::Does::read, from, deep);
+  static void read(char* from, Header* into, Reach from_where) {
+    Archive archive(Archive::Does::read, from, from_where);
     each_written(
-        into, deep,
+        into, from_where,
         [&](auto& kept) {
           new (static_cast<void*>(&kept)) std::remove_reference_t<decltype(kept)>();
           archive(kept);
@@ -162,13 +162,13 @@ struct Arguments {
 
  private:
   template <class Use, std::size_t... I>
-  static void each_written(Header* message, [[maybe_unused]] bool deep, Use&& use,
+  static void each_written(Header* message, [[maybe_unused]] Reach reach, Use&& use,
                            std::index_sequence<I...>) {
     [[maybe_unused]] Kept& kept = of(message);
     auto look = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
       using Of = Parameter<std::tuple_element_t<i, std::tuple<P...>>>;
       if constexpr (!Of::plain)
-        if (deep || !Of::travels_as_bytes) use(std::get<i>(kept));
+        if (reach != Reach::shared || !Of::travels_as_bytes) use(std::get<i>(kept));
     };
     (look(std::integral_constant<std::size_t, I>()), ...);
   }
@@ -327,20 +327,20 @@ concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
 template <class T>
 struct TypeOf {
   static void destroy(ElementBase* element) { delete static_cast<T*>(element); }
-  static std::size_t write(ElementBase* element, char* into, bool deep)
+  static std::size_t write(ElementBase* element, char* into, Reach to)
     requires Moves<T>
   {
-    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, deep);
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, to);
     guarded([&] { static_cast<T*>(element)->serialize(archive); });
     return archive.bytes();
   }
-  static ElementBase* read(const char* from, std::size_t bytes, bool deep)
+  static ElementBase* read(const char* from, std::size_t bytes, Reach from_where)
     requires Moves<T>
   {
     ElementBase* made = nullptr;
     guarded([&] {
       auto owner = std::make_unique<T>();
-      Archive archive(from, bytes, deep);
+      Archive archive(from, bytes, from_where);
       owner->serialize(archive);
       if (archive.bytes() != bytes) throw std::runtime_error("serialize() reads less than it has written");
       owner->type = &entry;

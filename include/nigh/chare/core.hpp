@@ -56,6 +56,10 @@ static_assert(sizeof(Header) == 32, "with two or three arguments a message is on
 
 class ElementBase;
 
+// Where what is written will be read: where its memory is reached, in another process, or from a file, some
+// time. But for the first what buffers and heaps hold is written, too.
+enum class Reach : std::uint8_t { shared, away, file };
+
 // An entry method, or a constructor: how its message is used. One for each that the program instantiates;
 // they are numbered by their names when the job starts, so that processes of one binary agree.
 struct Entry {
@@ -71,10 +75,10 @@ struct Entry {
   bool (*from_result)(const void* data, std::size_t data_bytes, Header* into, std::size_t* bytes);
   // Between processes. How it may go: as it lies, so far only where the memory of buffers is shared, or
   // written out behind the bytes of the message (null `into`: only counts) and read again over a copy of
-  // these. `deep`: what buffers hold goes, too.
+  // these.
   enum class Travel : std::uint8_t { as_it_lies, in_shared_memory, written, never } travel;
-  std::size_t (*write)(Header*, char* into, bool deep);
-  void (*read)(char* from, Header* into, bool deep);
+  std::size_t (*write)(Header*, char* into, Reach to);
+  void (*read)(char* from, Header* into, Reach from_where);
   std::uint16_t number = 0;
   Entry* next = nullptr;
 };
@@ -94,10 +98,10 @@ struct Type {
   const char* name;
   std::size_t name_bytes;
   void (*destroy)(ElementBase*);
-  // Null: it has no serialize(), or no constructor without arguments. Null `into`: only counts. `deep`:
-  // buffers are copied; else what they hold is the reader's from then on.
-  std::size_t (*write)(ElementBase*, char* into, bool deep);
-  ElementBase* (*read)(const char* from, std::size_t bytes, bool deep);  // null: told
+  // Null: it has no serialize(), or no constructor without arguments. Null `into`: only counts. But for a
+  // file what buffers and heaps hold is the reader's from then on.
+  std::size_t (*write)(ElementBase*, char* into, Reach to);
+  ElementBase* (*read)(const char* from, std::size_t bytes, Reach from_where);  // null: told
   std::uint16_t number = 0;
   Type* next = nullptr;
 };
@@ -110,6 +114,18 @@ NIGH_CHARE_API void enlist(Type* type);
 NIGH_CHARE_API Header* get(std::size_t bytes, const Entry& entry);  // null: there is no memory
 NIGH_CHARE_API void* get_memory(std::size_t bytes);                 // of buffers; null: there is none
 NIGH_CHARE_API void give_memory(void* memory);
+// Of heaps (heap.hpp), all of whose memory lies where every PE may have it. What is first of it:
+struct HeapMemory {
+  alignas(16) unsigned char resource[16];
+  std::size_t used;  // bytes
+};
+NIGH_CHARE_API HeapMemory* heap_make();  // null: there is no memory
+NIGH_CHARE_API void* heap_get(HeapMemory* heap, std::size_t bytes, std::size_t align);
+NIGH_CHARE_API void heap_give(HeapMemory* heap, void* data, std::size_t bytes, std::size_t align);
+NIGH_CHARE_API void heap_free(HeapMemory* heap);
+// How long it is written; null `into`: only that. But in a file it is the reader's from then on.
+NIGH_CHARE_API std::size_t heap_write(HeapMemory* heap, char* into, Reach to);
+NIGH_CHARE_API HeapMemory* heap_read(const char* from, std::size_t bytes);  // null: it can't be here
 NIGH_CHARE_API void post(Header* message, std::uint16_t array, const Index& index);
 NIGH_CHARE_API void post_to_all(Header* message, std::uint16_t array);
 NIGH_CHARE_API void post_to_some(Header* message, std::uint16_t array, const Index* elements,
@@ -140,14 +156,15 @@ NIGH_CHARE_API const BeingMade& being_made();
 struct Settings {
   int pes = 0;
   int mode = 0;
+  int bind = 0;
   bool debug = false;
   bool comm_thread = false;
   const char* trace = nullptr;
   double progress = 0;
 };
 NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
-// Takes --pes, --mode, --comm-thread, --chare-debug, --chare-trace and --chare-progress out of the command
-// line. False: told what is wrong.
+// Takes --pes, --mode, --bind, --comm-thread, --chare-debug, --chare-trace and --chare-progress out of the
+// command line. False: told what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 
 // What every element has.
