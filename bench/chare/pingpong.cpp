@@ -3,7 +3,8 @@
 //
 // Two chares and one message: it goes to the other and comes back. Half of the time is the latency of
 // everything between two calls. bounced: nobody looks at the payload; touched: written before it is sent and
-// read when it has come, both ways.
+// read when it has come, both ways. mixed: 21 messages at once, 16 of 64 bytes, 4 of 4 KiB and, in the
+// middle, one of 256 KiB; each goes back as it comes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,15 +24,24 @@ namespace nc = nigh::chare;
 
 struct Load {
   const char* name;
-  std::size_t bytes;
+  std::size_t bytes;  // 0: mixed
   bool touched;
 };
-constexpr Load loads[] = {{"64 B bounced", 64, false},        {"16 KiB bounced", 16 << 10, false},
-                          {"1 MiB bounced", 1 << 20, false},  {"64 B touched", 64, true},
-                          {"16 KiB touched", 16 << 10, true}, {"1 MiB touched", 1 << 20, true}};
+constexpr Load loads[] = {{"64 B bounced", 64, false},       {"16 KiB bounced", 16 << 10, false},
+                          {"1 MiB bounced", 1 << 20, false}, {"mixed bounced", 0, false},
+                          {"64 B touched", 64, true},        {"16 KiB touched", 16 << 10, true},
+                          {"1 MiB touched", 1 << 20, true},  {"mixed touched", 0, true}};
 constexpr std::size_t load_count = std::size(loads);
 
-int trips_of(const Load& load) { return load.bytes > (64 << 10) ? 40 : load.bytes > 1024 ? 300 : 3000; }
+int balls_of(const Load& load) { return load.bytes > 0 ? 1 : 21; }
+std::size_t bytes_of(const Load& load, int ball) {
+  if (load.bytes > 0) return load.bytes;
+  return ball == 10 ? 256 << 10 : ball % 5 == 4 ? 4096 : 64;
+}
+int trips_of(const Load& load) {
+  if (load.bytes == 0) return 100;
+  return load.bytes > (64 << 10) ? 40 : load.bytes > 1024 ? 300 : 3000;
+}
 
 struct Plan {
   int batches = 15;
@@ -44,24 +54,31 @@ struct Player : nc::Element<Player> {
 
   void begin() {
     trips = 0;
-    Ball ball(loads[at].bytes);
-    write(ball, 0);
+    balls.clear();
+    for (int i = 0; i < balls_of(loads[at]); ++i) balls.emplace_back(bytes_of(loads[at], i));
     begun = bench::now();
-    array()[1].send<&Player::take>(at, 0, std::move(ball));
+    serve();
+  }
+  void serve() {
+    for (Ball& ball : balls) {
+      write(ball, trips);
+      array()[1].send<&Player::take>(at, trips, std::move(ball));
+    }
+    balls.clear();
   }
   void take(std::uint64_t load, int trip, Ball&& ball) {
     at = load;
     read(ball, trip);
     write(ball, trip + 1);
-    if (plan.spoils && trip == 100 && at == 3) ball[0] ^= 1;
+    if (plan.spoils && trip == 100 && at == 4) ball[0] ^= 1;
     array()[0].send<&Player::back>(std::move(ball));
   }
   void back(Ball&& ball) {
     read(ball, trips + 1);
-    if (++trips < trips_of(loads[at])) {
-      write(ball, trips);
-      return array()[1].send<&Player::take>(at, trips, std::move(ball));
-    }
+    if (ball.size() != bytes_of(loads[at], static_cast<int>(balls.size()))) ++wrong;  // they keep their order
+    balls.push_back(std::move(ball));
+    if (static_cast<int>(balls.size()) < balls_of(loads[at])) return;
+    if (++trips < trips_of(loads[at])) return serve();
     times.push_back((bench::now() - begun) / (2.0 * trips));
     if (static_cast<int>(times.size()) < plan.batches) return begin();
     std::sort(times.begin(), times.end());
@@ -92,6 +109,7 @@ struct Player : nc::Element<Player> {
   std::uint64_t at = 0;
   int trips = 0, wrong = 0;
   double begun = 0;
+  std::vector<Ball> balls;  // that are back
   std::vector<double> times;
   std::vector<bench::Measured> results;
 };

@@ -299,6 +299,12 @@ struct Options {
   bool comm_thread = false;   // shm, mpi: a thread beside the PEs sends and receives; else the first PE does
   const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
   double progress = 0;  // seconds between lines on standard error that say how far the job is; 0: none
+  // Of messages between nodes, in bytes: those of one round go together, in frames of at most `piece` (1024
+  // to 65536), those above `most_framed` (0 to 65536) alone. 0, 0: as measured when the job starts.
+  struct Framing {
+    std::uint32_t piece = 0, most_framed = 0;
+  } framing = {};
+  bool by_pointer = false;  // small messages on a node, too, which are copied otherwise
 };
 
 // Runs main() on PE 0, then messages until finish() is called. Returns its status; 1 where an entry method
@@ -311,15 +317,18 @@ int run(const Options& options, Main&& main) {
                                 options.debug,
                                 options.comm_thread,
                                 options.trace,
-                                options.progress};
+                                options.progress,
+                                options.framing.piece,
+                                options.framing.most_framed,
+                                options.by_pointer};
   return core::run(
       settings, [](void* body) { core::guarded(*static_cast<std::remove_reference_t<Main>*>(body)); },
       const_cast<void*>(static_cast<const void*>(std::addressof(main))));
 }
 
 // With --pes N, --mode auto, threads, processes, shm or mpi, --bind scatter, compact or none, --comm-thread,
-// --chare-debug, --chare-trace FILE and --chare-progress SECONDS from the command line, which are taken out
-// of it. 2: it is wrong.
+// --framing PIECE,MOST, --by-pointer, --chare-debug, --chare-trace FILE and --chare-progress SECONDS from the
+// command line, which are taken out of it. 2: it is wrong.
 template <std::invocable Main>
 int run(int& argc, char** argv, Main&& main) {
   core::Settings settings;

@@ -6,7 +6,9 @@
 // own for each MPI, carrier_mpi.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,25 @@
 
 namespace nigh::chare {
 
-inline constexpr std::uint32_t carrier_version = 1;
+inline constexpr std::uint32_t carrier_version = 2;
+
+// How messages to one process go together. In bytes.
+struct Framing {
+  static constexpr std::uint32_t least = 4096, sizes = 5;  // 4 to 64 KiB
+  static constexpr std::uint32_t most = least << (sizes - 1);
+  // Where all there is at one time is up to least << i: in pieces of so many.
+  std::uint32_t piece[sizes] = {most, most, most, most, most};
+  std::uint32_t most_framed = 8192;  // longer messages go alone, from where they lie
+  Framing() = default;
+  Framing(std::uint32_t any_piece, std::uint32_t most) : most_framed(most) {
+    for (std::uint32_t& one : piece) one = any_piece;
+  }
+  [[nodiscard]] std::uint32_t piece_of(std::uint32_t bytes) const {
+    std::uint32_t i = 0;
+    while (i + 1 < sizes && (least << i) < bytes) ++i;
+    return piece[i];
+  }
+};
 
 class Carrier {
  public:
@@ -27,6 +47,14 @@ class Carrier {
     // For a message that comes; null: there is none, and the job ends.
     virtual core::Header* memory(std::size_t bytes) = 0;
     virtual void came(core::Header* message) = 0;
+    // It lies in the carrier's memory until this returns. False: there is no memory, and the job ends.
+    virtual bool came_in_frame(core::Header* message) {
+      core::Header* const own = memory(message->bytes());
+      if (!own) return false;
+      std::memcpy(static_cast<void*>(own), static_cast<const void*>(message), message->bytes());
+      came(own);
+      return true;
+    }
     virtual void sent(core::Header* message) = 0;  // it may be used again
 
    protected:
@@ -47,6 +75,14 @@ class Carrier {
   // What each process says, by all of them at the same time and before any message; a few kilobytes.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
   virtual void send(std::uint32_t to, core::Header* message, Owner& owner) = 0;
+  // Memory aligned to 16 where such a message can be written instead, before the next call here, and is sent
+  // by that; null: it has to go by send().
+  virtual void* room(std::uint32_t /*to*/, std::size_t /*bytes*/) { return nullptr; }
+  // What is best to `partner`, who calls this at the same time, as measured; and what is done from now on.
+  virtual Framing measure(std::uint32_t /*partner*/) { return {}; }
+  virtual void set_framing(const Framing& /*framing*/) {}
+  // For the user: how messages go. Empty: there is nothing to choose.
+  [[nodiscard]] virtual std::string told() const { return {}; }
   // What was sent is on its way without another send().
   virtual void flush() = 0;
   // Sends and receives what it can at once. False: there was nothing to do.

@@ -1,29 +1,43 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages between processes by MPI, compiled once for each library's ABI. Small ones to one process go
-// together, as many as there are when flush() is called; MPI's order of messages is theirs.
+// Messages between processes by MPI, compiled once for each library's ABI. What one round sends to a process
+// goes as one frame, and each frame finds a receive that waits for it, so nothing is probed for. A large
+// message goes from where it lies to where it will be used, in no frame: there stands only, in its place,
+// that it comes.
+//
+//     frame:  message | message | mark of a large one | message          then the large ones, in their order
+//
+// So MPI's order of frames, and of large messages, is the order in which all of them were sent.
 #include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "chare/carrier.hpp"
+#include "chare/carrier_mpi_tune.hpp"
 
 namespace nigh::chare {
 
 namespace {
 
-constexpr std::size_t frame_bytes = std::size_t{64} << 10;
-constexpr std::size_t most_framed = std::size_t{8} << 10;  // larger messages go alone, from where they lie
-enum Tag { framed = 1, alone = 2 };
+constexpr unsigned frames_at_once = 8;  // that receives wait for: the others wait in MPI
+enum Tag { framed = 1, alone = 2, measured = 3 };
 
 using Frame = std::unique_ptr<char[]>;
+
+// Of what stands there in a frame: a message, or the mark of a large one.
+std::size_t bytes_of(const char* at) {
+  const auto* const head = reinterpret_cast<const core::Header*>(at);
+  return head->units > 0 ? head->bytes() : sizeof *head;
+}
 
 class MpiCarrier final : public Carrier {
  public:
@@ -33,6 +47,11 @@ class MpiCarrier final : public Carrier {
 
   std::vector<std::string> exchange(const std::string& mine) override;
   void send(std::uint32_t to, core::Header* message, Owner& owner) override;
+  void* room(std::uint32_t to, std::size_t bytes) override;
+  Framing measure(std::uint32_t partner) override {
+    return measure_framing(all_, process_, partner, measured);
+  }
+  void set_framing(const Framing& framing) override { framing_ = framing; }
   void flush() override;
   bool progress(Owner& owner) override;
   [[nodiscard]] bool all_sent() const override { return sends_.empty() && staged_.empty(); }
@@ -43,6 +62,7 @@ class MpiCarrier final : public Carrier {
   struct Out {
     Frame frame;
     std::size_t bytes = 0;
+    std::vector<core::Header*> large;  // that are marked in it
     bool staged = false;
   };
   struct Send {
@@ -50,28 +70,37 @@ class MpiCarrier final : public Carrier {
     Frame frame;  // or
     core::Header* message = nullptr;
   };
-  struct Receive {
+  struct In {
+    Frame frame;
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::size_t bytes = 0, done = 0;
+  };
+  struct Large {
     MPI_Request request;
-    Frame frame;  // or
     core::Header* message = nullptr;
-    std::size_t bytes = 0;
   };
 
   Frame frame();
+  void* place(std::uint32_t to, std::size_t bytes);
   void flush(std::uint32_t to);
+  void send_piece(std::uint32_t to, const char* from, std::size_t bytes);
   bool look_at_sends(Owner& owner);
-  bool look_for_more(Owner& owner);
-  bool look_at_receives(Owner& owner);
+  bool look_for_frames(Owner& owner);
+  bool ask_for_large(const In& in, int from, Owner& owner);
+  bool take(In& in, Owner& owner);
+  In& in(unsigned number) { return in_[(oldest_ + number) % frames_at_once]; }
   static bool is_done(MPI_Request& request);
-  bool split(Receive& receive, Owner& owner) const;
   void find_neighbours();
 
   MPI_Comm all_ = MPI_COMM_NULL;
   bool ours_ = false;  // MPI was begun here
+  Framing framing_;
   std::vector<Out> out_;
   std::vector<std::uint32_t> staged_;
   std::deque<Send> sends_;
-  std::deque<Receive> receives_;  // in the order in which they are handed in
+  std::array<In, frames_at_once> in_;  // in the order in which frames come, from the oldest on
+  unsigned oldest_ = 0, came_ = 0;     // the one that is taken now or next, and how many of them have come
+  std::deque<Large> large_;            // that these frames name, in their order
   std::vector<Frame> free_;
 };
 
@@ -100,6 +129,12 @@ std::string MpiCarrier::begin(bool serialized) {
   processes_ = static_cast<std::uint32_t>(size);
   out_.resize(processes_);
   find_neighbours();
+  for (In& in : in_) {
+    in.frame = frame();
+    MPI_Recv_init(in.frame.get(), static_cast<int>(Framing::most), MPI_BYTE, MPI_ANY_SOURCE, framed, all_,
+                  &in.request);
+    MPI_Start(&in.request);
+  }
   return {};
 }
 
@@ -123,7 +158,19 @@ void MpiCarrier::find_neighbours() {
 }
 
 MpiCarrier::~MpiCarrier() {
-  if (all_ != MPI_COMM_NULL) MPI_Comm_free(&all_);
+  // Receives that still wait get an empty frame each, from here: libraries are at their best with what is
+  // usual.
+  for (unsigned i = 0; i < frames_at_once && in(i).request != MPI_REQUEST_NULL; ++i) {
+    if (i >= came_) {
+      MPI_Send(nullptr, 0, MPI_BYTE, static_cast<int>(process_), framed, all_);
+      MPI_Wait(&in(i).request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&in(i).request);
+  }
+  if (all_ != MPI_COMM_NULL) {
+    MPI_Barrier(all_);  // else MPICH 4.0 over UCX's TCP may wait in MPI_Finalize for one that is done with it
+    MPI_Comm_free(&all_);
+  }
   if (ours_) MPI_Finalize();
 }
 
@@ -141,36 +188,67 @@ std::vector<std::string> MpiCarrier::exchange(const std::string& mine) {
 }
 
 Frame MpiCarrier::frame() {
-  if (free_.empty()) return Frame(new char[frame_bytes]);
+  if (free_.empty()) return Frame(new char[Framing::most]);
   Frame out = std::move(free_.back());
   free_.pop_back();
   return out;
 }
 
-void MpiCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+// In the frame that goes there next.
+void* MpiCarrier::place(std::uint32_t to, std::size_t bytes) {
   Out& out = out_[to];
-  const std::size_t bytes = message->bytes();
-  if (out.bytes > 0 && (bytes > most_framed || out.bytes + bytes > frame_bytes)) flush(to);
-  if (bytes > most_framed) {
-    Send& sent = sends_.emplace_back(Send{MPI_REQUEST_NULL, nullptr, message});
-    MPI_Isend(message, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), alone, all_, &sent.request);
-    return;
-  }
+  if (out.bytes + bytes > Framing::most) flush(to);
   if (!out.frame) out.frame = frame();
-  std::memcpy(out.frame.get() + out.bytes, message, bytes);
+  void* const at = out.frame.get() + out.bytes;
   out.bytes += bytes;
   if (!out.staged) staged_.push_back(to);
   out.staged = true;
-  owner.sent(message);
+  return at;
+}
+
+void* MpiCarrier::room(std::uint32_t to, std::size_t bytes) {
+  bytes = (bytes + 15) / 16 * 16;
+  return bytes <= framing_.most_framed ? place(to, bytes) : nullptr;
+}
+
+void MpiCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+  const std::size_t bytes = message->bytes();
+  if (bytes <= framing_.most_framed) {
+    std::memcpy(place(to, bytes), static_cast<const void*>(message), bytes);
+    return owner.sent(message);
+  }
+  auto* const mark = new (place(to, sizeof(core::Header))) core::Header{};
+  mark->units = 0;  // of none that is here
+  mark->element = bytes;
+  out_[to].large.push_back(message);
 }
 
 void MpiCarrier::flush(std::uint32_t to) {
   Out& out = out_[to];
   if (out.bytes == 0) return;
-  Send& sent = sends_.emplace_back(Send{MPI_REQUEST_NULL, std::move(out.frame), nullptr});
-  MPI_Isend(sent.frame.get(), static_cast<int>(out.bytes), MPI_BYTE, static_cast<int>(to), framed, all_,
-            &sent.request);
+  const char* const frame = out.frame.get();
+  const std::size_t piece = framing_.piece_of(static_cast<std::uint32_t>(out.bytes));
+  std::size_t from = 0;
+  if (out.bytes > piece)  // cut where a message ends
+    for (std::size_t at = 0; at < out.bytes;) {
+      const std::size_t bytes = bytes_of(frame + at);
+      if (at + bytes - from > piece && at > from) send_piece(to, frame + from, at - from), from = at;
+      at += bytes;
+    }
+  send_piece(to, frame + from, out.bytes - from);
+  sends_.back().frame = std::move(out.frame);  // until all of them have left: they do in their order
   out.bytes = 0;
+  for (core::Header* const message : out.large) {
+    Send& large = sends_.emplace_back(Send{MPI_REQUEST_NULL, nullptr, message});
+    MPI_Isend(message, static_cast<int>(message->bytes()), MPI_BYTE, static_cast<int>(to), alone, all_,
+              &large.request);
+  }
+  out.large.clear();
+}
+
+void MpiCarrier::send_piece(std::uint32_t to, const char* from, std::size_t bytes) {
+  Send& sent = sends_.emplace_back(Send{MPI_REQUEST_NULL, nullptr, nullptr});
+  MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), framed, all_, &sent.request);
 }
 
 void MpiCarrier::flush() {
@@ -199,63 +277,67 @@ bool MpiCarrier::look_at_sends(Owner& owner) {
   return did;
 }
 
-bool MpiCarrier::look_for_more(Owner& owner) {
-  bool did = false;
-  for (int i = 0; i < 16; ++i) {
-    int found = 0, bytes = 0;
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, all_, &found, &message, &status);
-    if (!found) break;
-    did = true;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    Receive& receive = receives_.emplace_back();
-    receive.bytes = static_cast<std::size_t>(bytes);
-    void* into = nullptr;
-    if (status.MPI_TAG == alone)
-      into = receive.message = owner.memory(receive.bytes);
-    else
-      into = (receive.frame = frame()).get();
-    if (!into) {  // it can't be left there, since it was matched
-      abandon();
-      return did;
-    }
-    MPI_Imrecv(into, bytes, MPI_BYTE, &message, &receive.request);
-  }
-  return did;
-}
-
-bool MpiCarrier::split(Receive& receive, Owner& owner) const {
-  for (std::size_t at = 0; at < receive.bytes;) {
-    core::Header head;
-    std::memcpy(static_cast<void*>(&head), receive.frame.get() + at, sizeof head);
-    core::Header* const message = owner.memory(head.bytes());
+// Those that a frame names are on their way: into memory of their own.
+bool MpiCarrier::ask_for_large(const In& in, int from, Owner& owner) {
+  for (std::size_t at = 0; at < in.bytes; at += bytes_of(in.frame.get() + at)) {
+    const auto* const head = reinterpret_cast<const core::Header*>(in.frame.get() + at);
+    if (head->units > 0) continue;
+    core::Header* const message = owner.memory(head->element);
     if (!message) return false;
-    std::memcpy(static_cast<void*>(message), receive.frame.get() + at, head.bytes());
-    at += head.bytes();
-    owner.came(message);
+    Large& large = large_.emplace_back(Large{MPI_REQUEST_NULL, message});
+    MPI_Irecv(message, static_cast<int>(head->element), MPI_BYTE, from, alone, all_, &large.request);
   }
   return true;
 }
 
-bool MpiCarrier::look_at_receives(Owner& owner) {
+bool MpiCarrier::look_for_frames(Owner& owner) {
   bool did = false;
-  while (!receives_.empty() && is_done(receives_.front().request)) {
-    Receive& receive = receives_.front();
-    if (receive.message)
-      owner.came(receive.message);
-    else if (!split(receive, owner))
-      abandon();
-    if (receive.frame) free_.push_back(std::move(receive.frame));
-    receives_.pop_front();
+  while (came_ < frames_at_once) {
+    In& next = in(came_);
+    int done = 0, bytes = 0;
+    MPI_Status status;
+    MPI_Test(&next.request, &done, &status);
+    if (!done) break;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    next.bytes = static_cast<std::size_t>(bytes);
+    next.done = 0;
+    ++came_;
     did = true;
+    if (!ask_for_large(next, status.MPI_SOURCE, owner)) abandon();
   }
   return did;
 }
 
+// True: all of the frame is done with.
+bool MpiCarrier::take(In& in, Owner& owner) {
+  while (in.done < in.bytes) {
+    auto* const message = reinterpret_cast<core::Header*>(in.frame.get() + in.done);
+    if (message->units == 0) {
+      if (!is_done(large_.front().request)) return false;
+      in.done += sizeof *message;
+      core::Header* const came = large_.front().message;
+      large_.pop_front();
+      owner.came(came);
+      continue;
+    }
+    in.done += message->bytes();
+    if (!owner.came_in_frame(message)) abandon();
+  }
+  return true;
+}
+
 bool MpiCarrier::progress(Owner& owner) {
-  bool did = look_for_more(owner);
-  did |= look_at_receives(owner);
+  bool did = look_for_frames(owner);
+  while (came_ > 0) {
+    In& first = in(0);
+    const std::size_t before = first.done;
+    const bool all = take(first, owner);
+    did |= first.done != before;
+    if (!all) break;
+    MPI_Start(&first.request);
+    oldest_ = (oldest_ + 1) % frames_at_once;
+    --came_;
+  }
   if (!sends_.empty()) did |= look_at_sends(owner);
   return did;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace nigh::chare {
@@ -27,7 +28,8 @@ std::string name_of_node(const Carrier& carrier) {
 
 }  // namespace
 
-NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi) : mpi_(std::move(mpi)), in_node_(mpi_->processes()) {
+NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Framing>& framing)
+    : mpi_(std::move(mpi)), in_node_(mpi_->processes()) {
   process_ = mpi_->process(), processes_ = mpi_->processes();
   neighbour_ = mpi_->neighbour(), neighbours_ = mpi_->neighbours();
   const std::string here = name_of_node(*mpi_);
@@ -58,6 +60,48 @@ NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi) : mpi_(std::move(mpi)), i
     in_node_[process_] = 0;
   }
   has_away_ = std::find(in_node_.begin(), in_node_.end(), away) != in_node_.end();
+  if (!has_away_) return;
+  const Framing how = framing ? *framing : measured(nodes);
+  mpi_->set_framing(how);
+  const auto [least, most] = std::minmax_element(std::begin(how.piece), std::end(how.piece));
+  told_ = "between nodes in frames of at most " + std::to_string(*least) +
+          (*least == *most ? "" : " to " + std::to_string(*most)) + " bytes, messages above " +
+          std::to_string(how.most_framed) + " bytes alone" + (framing ? "" : ", as measured");
+}
+
+// Two nodes each measure it between their first processes; all take the median of what these have found.
+Framing NodeCarrier::measured(const std::vector<std::string>& nodes) {
+  std::vector<std::uint32_t> firsts;
+  const bool one_node = std::equal(nodes.begin() + 1, nodes.end(), nodes.begin());  // without shared memory
+  for (std::uint32_t process = 0; process < processes_; ++process)
+    if (one_node || std::find(nodes.begin(), nodes.end(), nodes[process]) == nodes.begin() + process)
+      firsts.push_back(process);
+  const auto mine =
+      static_cast<std::size_t>(std::find(firsts.begin(), firsts.end(), process_) - firsts.begin());
+  std::string found;
+  if (mine < firsts.size() && (mine ^ 1U) < firsts.size()) {
+    const Framing best = mpi_->measure(firsts[mine ^ 1U]);
+    found.assign(reinterpret_cast<const char*>(&best), sizeof best);
+  }
+  std::vector<Framing> all;
+  for (const std::string& text : mpi_->exchange(found))
+    if (text.size() == sizeof(Framing)) std::memcpy(&all.emplace_back(), text.data(), sizeof(Framing));
+  if (all.empty()) return {};
+  auto median = [&all](auto of) {
+    std::vector<std::uint32_t> values;
+    for (const Framing& one : all) values.push_back(of(one));
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  };
+  Framing out;
+  for (std::uint32_t i = 0; i < Framing::sizes; ++i)
+    out.piece[i] = median([i](const Framing& one) { return one.piece[i]; });
+  out.most_framed = median([](const Framing& one) { return one.most_framed; });
+  return out;
+}
+
+void* NodeCarrier::room(std::uint32_t to, std::size_t bytes) {
+  return in_node_[to] != away ? shm_->room(in_node_[to], bytes) : mpi_->room(to, bytes);
 }
 
 void NodeCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "chare/carrier_shm.hpp"
 
@@ -14,11 +15,14 @@ namespace nigh::chare {
 class NodeCarrier final : public Carrier {
  public:
   // By all processes at the same time. Where a node's can't share memory (containers, a full /dev/shm) MPI
-  // serves them, too. NIGH_MPI_FAKE_NODES=N: as if the processes were on N nodes, in blocks.
-  explicit NodeCarrier(std::unique_ptr<Carrier> mpi);
+  // serves them, too. NIGH_MPI_FAKE_NODES=N: as if the processes were on N nodes, in blocks. Without
+  // `framing` it is measured between nodes.
+  NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Framing>& framing);
 
   std::vector<std::string> exchange(const std::string& mine) override { return mpi_->exchange(mine); }
   void send(std::uint32_t to, core::Header* message, Owner& owner) override;
+  void* room(std::uint32_t to, std::size_t bytes) override;
+  [[nodiscard]] std::string told() const override { return told_; }
   void flush() override;
   bool progress(Owner& owner) override;
   [[nodiscard]] bool all_sent() const override { return mpi_->all_sent() && (!shm_ || shm_->all_sent()); }
@@ -26,11 +30,14 @@ class NodeCarrier final : public Carrier {
   void abandon() override { mpi_->abandon(); }
 
  private:
+  [[nodiscard]] Framing measured(const std::vector<std::string>& nodes);
+
   static constexpr std::uint32_t away = UINT32_MAX;
   std::unique_ptr<Carrier> mpi_;
   std::unique_ptr<ShmCarrier> shm_;
   std::vector<std::uint32_t> in_node_;  // of each process: its number among those of this node, or away
   bool has_away_ = false;
+  std::string told_;
   unsigned rounds_ = 0;
 };
 

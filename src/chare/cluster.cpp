@@ -19,6 +19,13 @@ Address address_of(const Header* parcel) {
   return out;
 }
 
+void unpack(Header* message) {
+  message->next = nullptr;
+  message->producer = far_producer;
+  message->units = (message->units - sizeof(Address) / 16) & 0x3ffffff;
+  message->flags &= ~unsigned{parcel} & 0x3f;
+}
+
 }  // namespace
 
 void Gate::send(Header* parcel) {
@@ -31,18 +38,30 @@ Header* Gate::memory(std::size_t bytes) {
   return static_cast<Header*>(out);
 }
 
+Header* Gate::copy(const Header* message) {
+  Header* const out = memory(message->bytes());
+  if (out) std::memcpy(static_cast<void*>(out), static_cast<const void*>(message), message->bytes());
+  return out;
+}
+
+bool Gate::is_for_nobody(const Header* message, std::uint32_t pe) {
+  if (static_cast<System>(message->entry) != System::goodbye) return closing_;
+  has_left_[pe] = true;  // of that process
+  return true;
+}
+
 void Gate::came(Header* message) {
   const std::uint32_t pe = address_of(message).pe;
-  if (static_cast<System>(message->entry) == System::goodbye) {
-    has_left_[pe] = true;  // of that process
-    return pool_.give(message);
-  }
-  if (closing_) return pool_.give(message);
-  message->next = nullptr;
-  message->producer = far_producer;
-  message->units = (message->units - sizeof(Address) / 16) & 0x3ffffff;
-  message->flags &= ~unsigned{parcel} & 0x3f;
+  if (is_for_nobody(message, pe)) return pool_.give(message);
+  unpack(message);
   use_.hand_in(pe, message);
+}
+
+bool Gate::came_in_frame(Header* message) {
+  const std::uint32_t pe = address_of(message).pe;
+  if (is_for_nobody(message, pe)) return true;
+  unpack(message);
+  return use_.hand_in_frame(pe, message);
 }
 
 std::uint32_t Gate::first_dead() const {

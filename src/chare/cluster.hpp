@@ -54,12 +54,18 @@ class Gate final : public Carrier::Owner {
   // What the driver does with what came for a PE of this process, and when there is no memory for it.
   struct Use {
     std::function<void(std::uint32_t pe, core::Header*)> hand_in;
+    // The same of one that lies in the carrier's memory. False: there is no memory.
+    std::function<bool(std::uint32_t pe, core::Header*)> hand_in_frame;
     std::function<void(std::size_t bytes)> no_memory;
   };
   Gate(Cluster& cluster, message::Pool& pool, Use use)
       : cluster_(cluster), pool_(pool), use_(std::move(use)) {}
 
   void send(core::Header* parcel);
+  // Where a parcel for `pe` may be written instead (Carrier::room).
+  void* room(std::uint32_t pe, std::size_t bytes) {
+    return cluster_.carrier->room(cluster_.process_of(pe), bytes);
+  }
   void flush() { cluster_.carrier->flush(); }
   bool progress() { return cluster_.carrier->progress(*this); }
   // The first process that has ended without a word; all of them: none has.
@@ -67,11 +73,15 @@ class Gate final : public Carrier::Owner {
   // Until nothing comes any more: what does is dropped.
   void close();
 
+  core::Header* copy(const core::Header* message);  // null, and told: there is no memory
   core::Header* memory(std::size_t bytes) override;
   void came(core::Header* message) override;
+  bool came_in_frame(core::Header* message) override;
   void sent(core::Header* message) override { pool_.give(message); }
 
  private:
+  bool is_for_nobody(const core::Header* message, std::uint32_t pe);
+
   Cluster& cluster_;
   message::Pool& pool_;
   Use use_;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "chare/carrier_node.hpp"
@@ -163,7 +164,9 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
     std::fprintf(stderr, "nigh chare: %s\n", make ? why : "a carrier of another version was found");
     return 1;
   }
-  const auto carrier = std::make_unique<NodeCarrier>(std::move(mpi));
+  std::optional<Framing> framing;
+  if (settings.piece > 0) framing = Framing(settings.piece, settings.most_framed);
+  const auto carrier = std::make_unique<NodeCarrier>(std::move(mpi), framing);
   const CpuSet usable = usable_cpus();
   const int thread = settings.comm_thread ? 1 : 0, neighbours = static_cast<int>(carrier->neighbours());
   const int pes = settings.pes > 0 ? settings.pes : std::max(usable.count() / neighbours - thread, 1);

@@ -37,9 +37,15 @@ bool CommThread::open() {
     std::fprintf(stderr, "nigh chare: there is no memory for a message of %zu bytes\n", bytes);
     cluster_.carrier->abandon();
   };
-  gate_ = std::make_unique<Gate>(
-      cluster_, *pool_,
-      Gate::Use{[this](std::uint32_t pe, Header* message) { hand_in(pe, message); }, no_memory});
+  gate_ =
+      std::make_unique<Gate>(cluster_, *pool_,
+                             Gate::Use{[this](std::uint32_t pe, Header* message) { hand_in(pe, message); },
+                                       [this](std::uint32_t pe, Header* message) {
+                                         Header* const own = gate_->copy(message);
+                                         if (own) hand_in(pe, own);
+                                         return own != nullptr;
+                                       },
+                                       no_memory});
   return true;
 }
 

@@ -82,6 +82,7 @@ int live(space::ThreadSpace::Common& common, int rank, const Settings& settings,
                   settings.debug,
                   settings.trace,
                   settings.progress,
+                  settings.by_pointer,
                   &range};
   if (waiter.usable() && rank == settings.pes) {
     CommThread thread(space, waiter, kind, *cluster);
@@ -129,6 +130,7 @@ int live_in_process(const Settings& settings, void (*main)(void*), void* argumen
       settings.debug,
       settings.trace,
       settings.progress,
+      settings.by_pointer,
       &range};
   Pe pe(*process_space, waiter, kind);
   const int status = pe.open() ? pe.run(main, argument) : 1;
@@ -144,6 +146,17 @@ const char* value_of(std::string_view name, int argc, char** argv, int i, int& w
   if (word.size() > name.size()) return word[name.size()] == '=' ? argv[i] + name.size() + 1 : nullptr;
   words = 2;
   return i + 1 < argc ? argv[i + 1] : "";
+}
+
+constexpr std::uint32_t least_piece = 1024;  // of frames
+
+bool parse_framing(const char* text, Settings& settings) {
+  const char* const end = text + std::strlen(text);
+  const auto [comma, wrong] = std::from_chars(text, end, settings.piece);
+  if (wrong != std::errc() || comma == end || *comma != ',') return false;
+  const auto [at, error] = std::from_chars(comma + 1, end, settings.most_framed);
+  return error == std::errc() && at == end && settings.piece >= least_piece &&
+         settings.piece <= Framing::most && settings.most_framed <= Framing::most;
 }
 
 }  // namespace
@@ -227,6 +240,17 @@ bool parse(int& argc, char** argv, Settings& settings) {
         std::fprintf(stderr, "nigh chare: --chare-progress takes seconds, such as 1, not \"%s\"\n", seconds);
         return false;
       }
+    } else if (const char* const framing = value_of("--framing", argc, argv, i, words)) {
+      if (!parse_framing(framing, settings)) {
+        std::fprintf(
+            stderr,
+            "nigh chare: --framing takes two numbers of bytes, PIECE from %u to %u and MOST from 0 to %u, "
+            "such as 8192,4096, not \"%s\"\n",
+            least_piece, Framing::most, Framing::most, framing);
+        return false;
+      }
+    } else if (std::strcmp(argv[i], "--by-pointer") == 0) {
+      settings.by_pointer = true;
     } else if (std::strcmp(argv[i], "--comm-thread") == 0) {
       settings.comm_thread = true;
     } else {
@@ -239,6 +263,13 @@ bool parse(int& argc, char** argv, Settings& settings) {
 }
 
 int run(const Settings& settings, void (*main)(void*), void* argument) {
+  if (settings.piece > 0 && (settings.piece < least_piece || settings.piece > Framing::most ||
+                             settings.most_framed > Framing::most)) {
+    std::fprintf(stderr,
+                 "nigh chare: framing.piece is from %u to %u bytes and most_framed up to %u, not %u and %u\n",
+                 least_piece, Framing::most, Framing::most, settings.piece, settings.most_framed);
+    return 2;
+  }
   if (Pe::here()) throw std::logic_error("nigh::chare::run() was called by a PE: there is one job at a time");
   const bool started = nigh_space_size && nigh_space_size() > 0;  // by nigh run -n
   auto mode = static_cast<Mode>(settings.mode);

@@ -66,7 +66,7 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* 
       saver_(*this),
       extents_(kind.range, kind.processes, number_, count_) {
   for (const core::Entry* entry : entries_.entries)
-    small_.push_back(entry->travel <= core::Entry::Travel::in_shared_memory ? 1 : 0);
+    small_.push_back(entry->travel <= core::Entry::Travel::in_shared_memory && !kind.by_pointer ? 1 : 0);
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
       written_.push_back(entry->travel >= core::Entry::Travel::written ? 1 : 0);
@@ -125,7 +125,13 @@ bool Pe::open() {
   if (cluster_->driver() == rank_)
     gate_ = std::make_unique<Gate>(*cluster_, *pool_,
                                    Gate::Use{[this](std::uint32_t pe, Header* message) {
-                                               pe == number_ ? enqueue(message) : push(pe - first_, message);
+                                               pe == number_ ? arrive(message) : push(pe - first_, message);
+                                             },
+                                             [this](std::uint32_t pe, Header* message) {
+                                               if (pe == number_) return arrive_in_frame(message);
+                                               Header* const own = gate_->copy(message);
+                                               if (own) push(pe - first_, own);
+                                               return own != nullptr;
                                              },
                                              [this](std::size_t bytes) { no_memory(bytes); }});
   return rank_ != 0 || meet();
@@ -145,7 +151,11 @@ int Pe::run(void (*main)(void*), void* argument) {
                                            : kind_.processes ? number_
                                                              : 0,
                                            number_);
-  if (number_ == 0 && kind_.progress > 0) after(kind_.progress, {tell_progress, 0, 0, {}});
+  if (number_ == 0 && kind_.progress > 0) {
+    if (cluster_ && !cluster_->carrier->told().empty())
+      std::fprintf(stderr, "nigh chare: messages go %s\n", cluster_->carrier->told().c_str());
+    after(kind_.progress, {tell_progress, 0, 0, {}});
+  }
   if (number_ == 0 && main) main(argument);
   while (!stop_) {
     waiter_.until([&] { return round(); });
@@ -265,7 +275,7 @@ bool Pe::look_at_timers() {
 }
 
 bool Pe::publish() {
-  if (gate_) gate_->flush();
+  if (gate_ && !is_writing_) gate_->flush();
   if (staged_.empty()) return false;
   for (const std::uint32_t rank : staged_) {
     peers_[rank]->lane.flush();
@@ -282,14 +292,35 @@ void Pe::arrive(std::uint32_t producer, const char* copy) {
   std::memcpy(here + message::copied_from, copy, message::copied_bytes);
   auto* const first = reinterpret_cast<Header*>(here);
   first->producer = producer;
-  if (first->priority == 0 && !stop_) [[likely]]
-    if (Elements* const elements = this->elements(first->array)) [[likely]]
-      if (core::ElementBase* const element = elements->place(first->element).element) [[likely]]
-        return run_here(element, first);
+  if (core::ElementBase* const element = ready_for(first)) [[likely]]
+    return run_here(element, first);
   auto* const message = static_cast<Header*>(pool_->get(sizeof here, message_tag));
   if (!message) return no_memory(sizeof here);
   std::memcpy(static_cast<void*>(message), here, sizeof here);
   arrive(message);
+}
+
+// In memory of the carrier.
+bool Pe::arrive_in_frame(Header* first) {
+  const bool is_call = (first->flags & ~unsigned{written_out}) == 0;
+  core::ElementBase* const element = is_call ? ready_for(first) : nullptr;
+  if (first->flags & written_out) {
+    alignas(64) char here[512];
+    if (element && bytes_before(first) <= sizeof here) {
+      run_here(element, read_into(here, first));
+      return true;
+    }
+    Header* const message = read_in(first);
+    if (message) arrive(message);
+    return message != nullptr;
+  }
+  if (element) {
+    run_here(element, first);
+    return true;
+  }
+  Header* const own = gate_->copy(first);
+  if (own) arrive(own);
+  return own != nullptr;
 }
 
 void Pe::arrive(Header* message) {
@@ -313,8 +344,9 @@ void Pe::run_shared(core::ElementBase* element, const Header* message) {
 
 void Pe::deliver_slowly(Header* message) {
   if (message->flags & written_out) {
-    message = read_in(message);
-    return message ? deliver(message) : void();
+    Header* const in = read_in(message);
+    pool_->give(message);
+    return in ? deliver(in) : void();
   }
   if (message->flags & to_all) return on_all(message);
   if (message->flags & to_some) return on_some(message);

@@ -96,6 +96,7 @@ struct Kind {
   bool debug = false;
   const char* trace = nullptr;          // where to; null: nowhere
   double progress = 0;                  // seconds from one line to the next; 0: none
+  bool by_pointer = false;              // small messages, too
   space::CommonRange* range = nullptr;  // for the elements' heaps
 };
 
@@ -223,6 +224,14 @@ class alignas(128) Pe {
   bool publish();
   void arrive(Header* message);
   void arrive(std::uint32_t producer, const char* copy);
+  bool arrive_in_frame(Header* first);
+  // Whom a call can be run on at once; null: it has to be looked at more closely.
+  [[nodiscard]] core::ElementBase* ready_for(const Header* first) {
+    if (first->priority != 0 || stop_) [[unlikely]]
+      return nullptr;
+    Elements* const elements = this->elements(first->array);
+    return elements ? elements->place(first->element).element : nullptr;
+  }
   void deliver(Header* message);
   void deliver_slowly(Header* message);
   void run_one(core::ElementBase* element, Header* message);
@@ -235,6 +244,7 @@ class alignas(128) Pe {
   void record(const Header* message, std::int64_t begun, std::int64_t took);
   void consume(Header* message);
   // Messages
+  Header* make(void* memory, std::size_t bytes, std::uint16_t entry) const;  // there
   void route(Header* message, Elements& elements, const Index& index);
   void enqueue(Header* message);                    // for this PE
   void send(std::uint32_t pe, Header* message);     // for another, counted
@@ -242,7 +252,9 @@ class alignas(128) Pe {
   void forward(std::uint32_t pe, Header* message);  // not counted again
   void push(std::uint32_t rank, Header* message);   // of this space
   void ship(std::uint32_t pe, Header* message);     // to another process
-  void drive(Header* parcel);                       // this PE is the driver
+  // For a parcel to `pe`: the carrier's memory if this PE is the driver, else the pool's, and not sent yet.
+  Header* room_for(std::uint32_t pe, std::size_t bytes, std::uint16_t entry, bool& is_sent);
+  void drive(Header* parcel);  // this PE is the driver
   [[nodiscard]] bool is_local(std::uint32_t pe) const { return pe - first_ < local_; }
   // What is written for others is read so.
   [[nodiscard]] core::Reach reach() const {
@@ -251,7 +263,15 @@ class alignas(128) Pe {
   // Of its first `arguments` bytes, all of a message to one; with so many bytes behind them.
   Header* copy(const Header* message, std::size_t arguments, std::size_t behind = 0);
   // With so many bytes behind; null, and told: it can't leave the process.
-  Header* write_out(Header* message, std::size_t behind = 0);
+  Header* write_out(Header* message);
+  bool may_leave(const Header* message);  // false, and told
+  void write_into(Header* out, Header* message);
+  // Its bytes when written out.
+  [[nodiscard]] std::size_t bytes_written(Header* message) const;
+  // How long a message that was written out was before; into memory of so many bytes; into the pool's: null,
+  // and told: there is none. The written one remains.
+  static std::size_t bytes_before(const Header* message);
+  Header* read_into(void* memory, Header* message);
   Header* read_in(Header* message);
   void spread(const Header* message);  // to this PE's children in the tree of PEs
   template <class Payload>
@@ -348,17 +368,16 @@ class alignas(128) Pe {
   std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
-  unsigned unsampled_ = 1;  // runs until the next sample
-  bool is_prompt_ = false;  // a long one runs
+  unsigned unsampled_ = 1;   // runs until the next sample
+  bool is_prompt_ = false;   // a long one runs
+  bool is_writing_ = false;  // arguments into the carrier's memory: nothing may leave it
+  std::vector<std::pair<std::uint32_t, Header*>> held_;  // meanwhile sent, by somebody's serialize()
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
   std::unique_ptr<Recorder> recorder_;
 };
 
-inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
-  void* const memory = bytes <= Header::most_bytes ? pool_->get(bytes, entry) : nullptr;
-  if (!memory) [[unlikely]]
-    return no_memory(bytes), nullptr;
+inline Header* Pe::make(void* memory, std::size_t bytes, std::uint16_t entry) const {
   return new (memory) Header{.next = nullptr,
                              .producer = rank_,
                              .entry = entry,
@@ -367,6 +386,13 @@ inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
                              .units = static_cast<std::uint32_t>((bytes + 15) / 16) & 0x3ffffff,
                              .flags = 0,
                              .priority = 0};
+}
+
+inline Header* Pe::get(std::size_t bytes, std::uint16_t entry) {
+  void* const memory = bytes <= Header::most_bytes ? pool_->get(bytes, entry) : nullptr;
+  if (!memory) [[unlikely]]
+    return no_memory(bytes), nullptr;
+  return make(memory, bytes, entry);
 }
 
 inline void Pe::forward(std::uint32_t pe, Header* message) {

@@ -53,66 +53,93 @@ Header* Pe::copy(const Header* message, std::size_t arguments, std::size_t behin
 
 // As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
 // among them that are more than bytes say of themselves.
-Header* Pe::write_out(Header* message, std::size_t behind_it) {
-  const core::Entry& entry = *entries_.entries[message->entry];
+std::size_t Pe::bytes_written(Header* message) const {
+  return sizeof(Original) + message->bytes() +
+         entries_.entries[message->entry]->write(message, nullptr, reach());
+}
+
+void Pe::write_into(Header* out, Header* message) {
+  const Original original{message->bytes()};
   const std::size_t behind = message->bytes() - sizeof(Header);
+  char* const at = reinterpret_cast<char*>(out + 1);
+  std::memcpy(at, &original, sizeof original);
+  std::memcpy(at + sizeof original, message + 1, behind);
+  entries_.entries[message->entry]->write(message, at + sizeof original + behind, reach());
+  take_header(*out, *message, message->flags | written_out);
+}
+
+Header* Pe::write_out(Header* message) {
   Header* out = nullptr;
-  if (entry.travel == core::Entry::Travel::never) {
-    fail("an argument of " + name_of(entry) +
-         " can't leave its process: give its type a serialize(), or run with --mode threads");
-  } else {
-    const std::size_t written = entry.write(message, nullptr, reach());
-    out = get(sizeof(Header) + sizeof(Original) + behind + written + behind_it, message->entry);
-  }
-  if (out) {
-    const Original original{message->bytes()};
-    char* at = reinterpret_cast<char*>(out + 1);
-    std::memcpy(at, &original, sizeof original);
-    std::memcpy(at + sizeof original, message + 1, behind);
-    entry.write(message, at + sizeof original + behind, reach());
-    take_header(*out, *message, message->flags | written_out);
-  }
+  if (may_leave(message)) out = get(bytes_written(message), message->entry);
+  if (out) write_into(out, message);
   drop(message);
   return out;
 }
 
-Header* Pe::read_in(Header* message) {
-  const auto original = payload_of<Original>(message);
-  Header* const out = get(original.bytes, message->entry);
-  if (out) {
-    const std::size_t behind = original.bytes - sizeof(Header);
-    char* const at = reinterpret_cast<char*>(message + 1) + sizeof original;
-    std::memcpy(static_cast<void*>(out + 1), at, behind);
-    entries_.entries[message->entry]->read(at + behind, out, reach());
-    take_header(*out, *message, message->flags & ~written_out);
-    out->producer = message->producer;  // for the trace
-  }
-  pool_->give(message);
+bool Pe::may_leave(const Header* message) {
+  const core::Entry& entry = *entries_.entries[message->entry];
+  if (entry.travel != core::Entry::Travel::never) return true;
+  fail("an argument of " + name_of(entry) +
+       " can't leave its process: give its type a serialize(), or run with --mode threads");
+  return false;
+}
+
+std::size_t Pe::bytes_before(const Header* message) { return payload_of<Original>(message).bytes; }
+
+Header* Pe::read_into(void* memory, Header* message) {
+  const std::size_t bytes = bytes_before(message), behind = bytes - sizeof(Header);
+  Header* const out = make(memory, bytes, message->entry);
+  char* const at = reinterpret_cast<char*>(message + 1) + sizeof(Original);
+  std::memcpy(static_cast<void*>(out + 1), at, behind);
+  entries_.entries[message->entry]->read(at + behind, out, reach());
+  take_header(*out, *message, message->flags & ~written_out);
+  out->producer = message->producer;  // for the trace
   return out;
 }
 
+Header* Pe::read_in(Header* message) {
+  Header* const memory = get(bytes_before(message), message->entry);
+  return memory ? read_into(memory, message) : nullptr;
+}
+
+Header* Pe::room_for(std::uint32_t pe, std::size_t bytes, std::uint16_t entry, bool& is_sent) {
+  void* const room = gate_ && !stop_ ? gate_->room(pe, bytes) : nullptr;
+  is_sent = room != nullptr;
+  return room ? make(room, bytes, entry) : get(bytes, entry);
+}
+
 void Pe::ship(std::uint32_t pe, Header* message) {
+  if (is_writing_) [[unlikely]]
+    return held_.emplace_back(pe, message), void();
   const bool is_flat = (message->flags & (of_the_system | written_out)) ||
                        entries_.entries[message->entry]->travel == core::Entry::Travel::as_it_lies;
-  Header* out = nullptr;
+  if (!is_flat && !may_leave(message)) return drop(message);
+  const std::size_t bytes = (is_flat ? message->bytes() : bytes_written(message)) + sizeof(Address);
+  bool is_sent = false;
+  Header* const out = room_for(pe, bytes, message->entry, is_sent);
+  if (!out) return drop(message);
   if (is_flat) {
-    out = get(message->bytes() + sizeof(Address), message->entry);
-    if (out) {
-      std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes() - sizeof(Header));
-      take_header(*out, *message, message->flags);
-    }
+    std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes() - sizeof(Header));
+    take_header(*out, *message, message->flags);
     pool_->give(message);
   } else {
-    out = write_out(message, sizeof(Address));
+    is_writing_ = is_sent;
+    write_into(out, message);
+    is_writing_ = false;
+    drop(message);
   }
-  if (!out) return;
   out->flags |= parcel;
   const Address to{pe};
   std::memcpy(reinterpret_cast<char*>(out) + out->bytes() - sizeof to, &to, sizeof to);
-  if (gate_)
-    drive(out);
-  else
-    push(cluster_->driver(), out);
+  if (!is_sent)
+    gate_ ? drive(out) : push(cluster_->driver(), out);
+  else if (is_prompt_)
+    gate_->flush();
+  while (!held_.empty()) {
+    const auto [next_pe, next] = held_.front();
+    held_.erase(held_.begin());
+    ship(next_pe, next);
+  }
 }
 
 // Once the job ends only that is told.

@@ -286,6 +286,16 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
                  {},
                  {},
                  {"--subject", "nigh-adaptive"}});
+  if (kind.name == "pingpong") {  // what is decided by size, decided once for all
+    out.push_back({"nigh, all by pointer", {}, {}, {}, {}, {"--subject", "nigh-by-pointer"}});
+    for (const char* way : {"framed", "alone"})
+      out.push_back({fmt::format("nigh over MPICH, all {}", way),
+                     {"mpirun.mpich", "-bind-to", "none", "-n", ranks},
+                     {{"NIGH_MPI_FAKE_NODES", ranks}},
+                     {},
+                     {},
+                     {"--subject", fmt::format("nigh-mpi-{}", way)}});
+  }
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
   out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
   if (kind.name != "kneighbor") return out;  // Charm++ has no such ones

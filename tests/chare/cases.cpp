@@ -97,6 +97,47 @@ void arguments() {
   on_quiescence(all.callback<&Taker::tell>());
 }
 
+// --- an argument that itself sends, each time that it is written or read ---
+
+thread_local int said = 0;  // by this PE
+struct Hearer;
+struct Talk {
+  Proxy<Hearer> to;
+  int value = 0;
+  std::string text;
+  template <class Archive>
+  void serialize(Archive& archive);
+};
+struct Hearer : Judge<Hearer> {
+  void begin() {
+    for (int i = 0; i < 60; ++i)
+      array()[i % 7].send<&Hearer::listen>(
+          Talk{array()[(i + 3) % 7], i, std::string(static_cast<std::size_t>(100 * i), 't')});
+  }
+  void listen(const Talk& talk) {
+    find(talk.text == std::string(static_cast<std::size_t>(100 * talk.value), 't'));
+  }
+  void heard(int value, const std::string& text) {
+    find(text == std::string(static_cast<std::size_t>(value), 'h'));
+    ++seen;
+  }
+  void judge() {
+    seen -= std::exchange(said, 0);
+    tell();
+  }
+};
+template <class Archive>
+void Talk::serialize(Archive& archive) {
+  archive(to, value, text);
+  to.send<&Hearer::heard>(value, std::string(static_cast<std::size_t>(value), 'h'));
+  ++said;
+}
+void outspoken() {
+  auto all = Array<Hearer>::create({7});
+  all.send<&Hearer::begin>();
+  on_quiescence(all.callback<&Hearer::judge>());
+}
+
 // --- many messages in all directions: order, contents, nothing lost or twice ---
 
 struct Walker : Judge<Walker> {
@@ -382,6 +423,7 @@ int main(int argc, char** argv) {
   if (argc > 2) path = argv[2];
   return run(argc, argv, [&] {
     const std::map<std::string, void (*)()> cases{{"arguments", arguments},
+                                                  {"outspoken", outspoken},
                                                   {"traffic", traffic},
                                                   {"sparse", sparse},
                                                   {"moving", moving},

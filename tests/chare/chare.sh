@@ -34,9 +34,11 @@ case $case in
     for pes in 1 2 5; do
       timeout 60 "$cases" "${case#threads-}" --pes $pes 2>"$tmp/told" || fail "$pes PEs: status $?"
       timeout 60 "$cases" "${case#threads-}" --pes $pes --chare-debug 2>"$tmp/told" || fail "$pes PEs, debug mode: status $?"
+      timeout 60 "$cases" "${case#threads-}" --pes $pes --by-pointer 2>"$tmp/told" || fail "$pes PEs, by pointer: status $?"
       [ -s "$tmp/told" ] && fail "something is told"
     done ;;
   processes-*)
+    timeout 60 "$nigh" run -n 2 -- "$cases" "${case#processes-}" --by-pointer 2>"$tmp/told" || fail "by pointer: status $?"
     for pes in 1 2 5; do processes $pes "${case#processes-}" || fail "$pes PEs: status $?"; done
     timeout 60 "$nigh" run -n 3 -- "$cases" "${case#processes-}" --chare-debug 2>"$tmp/told" || fail "debug mode: status $?"
     [ -s "$tmp/told" ] && fail "something is told" ;;
@@ -68,6 +70,17 @@ case $case in
       done
     done
     export NIGH_MPI_FAKE_NODES=2
+    # However messages are framed: the smallest pieces and all of them alone, and the other way.
+    for framing in 1024,0 1024,65536 65536,1024 65536,65536; do
+      by_mpi "$library" 2 traffic --pes 2 --framing $framing || fail "--framing $framing: status $?"
+      by_mpi "$library" 3 arguments --comm-thread --pes 1 --framing=$framing || fail "--framing $framing: status $?"
+    done
+    by_mpi "$library" 2 traffic --pes 1 --chare-progress 10 || fail "what is measured: status $?"
+    told "between nodes in frames of at most .* bytes, messages above [1-9][0-9]* bytes alone, as measured"
+    by_mpi "$library" 2 traffic --pes 1 --chare-progress 10 --framing 8192,100 || fail "what is given: status $?"
+    told "between nodes in frames of at most 8192 bytes, messages above 100 bytes alone$"
+    by_mpi "$library" 2 outspoken --pes 2 || fail "outspoken: status $?"
+    by_mpi "$library" 3 outspoken --pes 1 --framing 1024,65536 || fail "outspoken: status $?"
     # Under nigh run --mpi those of a node are a space; several nodes can't be.
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NIGH_MPI_FAKE_NODES=1 timeout 60 "$nigh" run --mpi -- \
       "mpirun.$library" -n 2 "$cases" how processes >"$tmp/said" 2>"$tmp/told" </dev/null || fail "a space: status $?"
@@ -348,6 +361,11 @@ case $case in
     NIGH_CHARE_MPI=openmpi NIGH_CHARE_MPI_LIBRARY=/none timeout 20 "$cases" idle --mode mpi 2>"$tmp/told"
     [ $? = 1 ] || fail "no such library"
     told "no library of Open MPI was found (/none)"
+    for framing in 1 8192 8192, 512,0 8192,65537 8192,-1 "8192,100 "; do
+      timeout 20 "$cases" idle --framing "$framing" 2>"$tmp/told"
+      [ $? = 2 ] || fail "--framing $framing"
+      told "such as 8192,4096, not \"$framing\""
+    done
     timeout 20 "$cases" idle --mode tcp 2>"$tmp/told"
     [ $? = 2 ] || fail "another mode"
     told "shm or mpi, not \"tcp\""

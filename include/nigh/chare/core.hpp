@@ -161,10 +161,12 @@ struct Settings {
   bool comm_thread = false;
   const char* trace = nullptr;
   double progress = 0;
+  std::uint32_t piece = 0, most_framed = 0;
+  bool by_pointer = false;
 };
 NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argument);
-// Takes --pes, --mode, --bind, --comm-thread, --chare-debug, --chare-trace and --chare-progress out of the
-// command line. False: told what is wrong.
+// Takes --pes, --mode, --bind, --comm-thread, --framing, --by-pointer, --chare-debug, --chare-trace and
+// --chare-progress out of the command line. False: told what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 
 // What every element has.
