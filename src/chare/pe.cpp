@@ -64,7 +64,8 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* 
       waves_(*this),
       balancer_(*this),
       saver_(*this),
-      extents_(kind.range, kind.processes, number_, count_) {
+      extents_(kind.range, kind.processes, number_, count_),
+      fetcher_(entries_.entries.size()) {
   for (const core::Entry* entry : entries_.entries)
     small_.push_back(entry->travel <= core::Entry::Travel::in_shared_memory && !kind.by_pointer ? 1 : 0);
   if (kind.processes)

@@ -28,6 +28,7 @@
 #include "chare/elements.hpp"
 #include "chare/entries.hpp"
 #include "chare/extents.hpp"
+#include "chare/fetcher.hpp"
 #include "chare/recorder.hpp"
 #include "chare/reduction.hpp"
 #include "chare/saver.hpp"
@@ -241,6 +242,11 @@ class alignas(128) Pe {
   void run_paced(core::ElementBase& element, const Header* message, Run run);
   template <class Run>
   void run_timed(core::ElementBase& element, const Header* message, Run run);
+  [[nodiscard]] Fetcher::Choice fetch_or_not(const Header* message) {
+    const bool from_afar = message->producer != rank_ && message->producer != far_producer;
+    return from_afar ? fetcher_.choose(message->entry, running_->buffers(message, nullptr))
+                     : Fetcher::Choice{};
+  }
   void record(const Header* message, std::int64_t begun, std::int64_t took);
   void consume(Header* message);
   // Messages
@@ -365,6 +371,7 @@ class alignas(128) Pe {
   Balancer balancer_;
   Saver saver_;
   Extents extents_;
+  Fetcher fetcher_;
   std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
@@ -446,9 +453,12 @@ __attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, const H
   unsampled_ = every;
   const bool was_long = element.is_long(), outer = std::exchange(is_prompt_, was_long);
   if (is_prompt_) publish();
+  const Fetcher::Choice choice = was_long && running_->buffers ? fetch_or_not(message) : Fetcher::Choice{};
   const std::int64_t begun = message::now_ns();
+  if (choice.fetches) running_->buffers(message, Fetcher::fetch);
   run();
   const std::int64_t took = message::now_ns() - begun;
+  fetcher_.took(choice, took);
   // One that was short so far and is long now is no sample of the others; or the system had it stopped.
   element.load_ns += static_cast<std::uint64_t>(took) * (!was_long && took < long_ns ? every : 1);
   if (took >= long_ns)

@@ -147,6 +147,31 @@ struct Arguments {
         },
         std::index_sequence_for<P...>());
   }
+  // What lies in the caches of whoever wrote it.
+  static std::size_t buffers(const Header* message, void (*each)(const void* data, std::size_t bytes)) {
+    std::size_t bytes = 0;
+    std::apply([&](const auto&... kept) { ((bytes += show_buffer(kept, each)), ...); }, of(message));
+    return bytes;
+  }
+  template <class T>
+  static std::size_t show_buffer(const T&, void (*)(const void*, std::size_t)) {
+    return 0;
+  }
+  template <class T>
+  static std::size_t show_buffer(const Buffer<T>& buffer, void (*each)(const void*, std::size_t)) {
+    if (each) each(buffer.data(), buffer.size() * sizeof(T));
+    return buffer.size() * sizeof(T);
+  }
+  template <class T>
+  struct IsBuffer : std::false_type {};
+  template <class T>
+  struct IsBuffer<Buffer<T>> : std::true_type {};
+  static constexpr auto shower() -> decltype(Entry::buffers) {
+    if constexpr ((IsBuffer<std::remove_cvref_t<P>>::value || ...))
+      return buffers;
+    else
+      return nullptr;
+  }
   static constexpr auto writer() -> decltype(Entry::write) {
     if constexpr (travel() == Entry::Travel::written || travel() == Entry::Travel::in_shared_memory)
       return write;
@@ -313,7 +338,8 @@ struct EntryOf {
                 ResultOf<All>::from,
                 All::travel(),
                 All::writer(),
-                All::reader()} {
+                All::reader(),
+                All::shower()} {
       enlist(this);
     }
   };
@@ -381,7 +407,8 @@ struct ConstructorOf {
                 nullptr,
                 All::travel(),
                 All::writer(),
-                All::reader()} {
+                All::reader(),
+                nullptr} {
       enlist(this);
     }
   };
