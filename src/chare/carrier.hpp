@@ -55,7 +55,9 @@ class Carrier {
       came(own);
       return true;
     }
-    virtual void sent(core::Header* message) = 0;  // it may be used again
+    virtual void sent(void* memory) = 0;  // of a message, or attached: it may be used again
+    // Whatever comes is dropped.
+    [[nodiscard]] virtual bool drops() const { return false; }
 
    protected:
     ~Owner() = default;
@@ -78,6 +80,10 @@ class Carrier {
   // Memory aligned to 16 where such a message can be written instead, before the next call here, and is sent
   // by that; null: it has to go by send().
   virtual void* room(std::uint32_t /*to*/, std::size_t /*bytes*/) { return nullptr; }
+  // Whether so many bytes that a message to there points to had better go with it, as they lie. Then: belongs
+  // to the next message to there, where its address, of memory for messages there, will stand at that offset.
+  [[nodiscard]] virtual bool attaches(std::uint32_t /*to*/, std::size_t /*bytes*/) const { return false; }
+  virtual void attach(std::uint32_t /*to*/, void* /*data*/, std::size_t /*bytes*/, std::size_t /*offset*/) {}
   // What is best to `partner`, who calls this at the same time, as measured; and what is done from now on.
   virtual Framing measure(std::uint32_t /*partner*/) { return {}; }
   virtual void set_framing(const Framing& /*framing*/) {}

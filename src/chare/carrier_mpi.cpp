@@ -8,6 +8,8 @@
 //
 //     frame:  message | message | mark of a large one | message          then the large ones, in their order
 //
+// What a message points to is attached to it: it goes as large messages do, its mark stands in front of the
+// message.
 // So MPI's order of frames, and of large messages, is the order in which all of them were sent.
 #include <mpi.h>
 #include <unistd.h>
@@ -28,7 +30,8 @@ namespace nigh::chare {
 
 namespace {
 
-constexpr unsigned frames_at_once = 8;  // that receives wait for: the others wait in MPI
+constexpr unsigned frames_at_once = 8;   // that receives wait for: the others wait in MPI
+constexpr std::uint16_t attachment = 1;  // a mark's `array`
 enum Tag { framed = 1, alone = 2, measured = 3 };
 
 using Frame = std::unique_ptr<char[]>;
@@ -48,6 +51,10 @@ class MpiCarrier final : public Carrier {
   std::vector<std::string> exchange(const std::string& mine) override;
   void send(std::uint32_t to, core::Header* message, Owner& owner) override;
   void* room(std::uint32_t to, std::size_t bytes) override;
+  [[nodiscard]] bool attaches(std::uint32_t /*to*/, std::size_t bytes) const override {
+    return bytes > framing_.most_framed;
+  }
+  void attach(std::uint32_t to, void* data, std::size_t bytes, std::size_t offset) override;
   Framing measure(std::uint32_t partner) override {
     return measure_framing(all_, process_, partner, measured);
   }
@@ -59,34 +66,46 @@ class MpiCarrier final : public Carrier {
   void abandon() override { MPI_Abort(all_, 1); }
 
  private:
+  struct Large {  // a message, or what belongs to one
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
   struct Out {
     Frame frame;
     std::size_t bytes = 0;
-    std::vector<core::Header*> large;  // that are marked in it
+    std::vector<Large> large;  // that are marked in it
     bool staged = false;
   };
   struct Send {
     MPI_Request request;
     Frame frame;  // or
-    core::Header* message = nullptr;
+    void* memory = nullptr;
   };
   struct In {
     Frame frame;
     MPI_Request request = MPI_REQUEST_NULL;
     std::size_t bytes = 0, done = 0;
+    int from = 0;
   };
-  struct Large {
+  struct Coming {
     MPI_Request request;
-    core::Header* message = nullptr;
+    void* memory = nullptr;
+  };
+  struct Attached {
+    void* memory = nullptr;
+    std::size_t offset = 0;
   };
 
   Frame frame();
   void* place(std::uint32_t to, std::size_t bytes);
+  core::Header* mark(std::uint32_t to, void* memory, std::size_t bytes);
   void flush(std::uint32_t to);
   void send_piece(std::uint32_t to, const char* from, std::size_t bytes);
   bool look_at_sends(Owner& owner);
   bool look_for_frames(Owner& owner);
-  bool ask_for_large(const In& in, int from, Owner& owner);
+  bool ask_for_large(const In& in, Owner& owner);
+  bool take_large(In& in, const core::Header& mark, Owner& owner);
+  void complete(core::Header* message, int from, Owner& owner);
   bool take(In& in, Owner& owner);
   In& in(unsigned number) { return in_[(oldest_ + number) % frames_at_once]; }
   static bool is_done(MPI_Request& request);
@@ -100,7 +119,8 @@ class MpiCarrier final : public Carrier {
   std::deque<Send> sends_;
   std::array<In, frames_at_once> in_;  // in the order in which frames come, from the oldest on
   unsigned oldest_ = 0, came_ = 0;     // the one that is taken now or next, and how many of them have come
-  std::deque<Large> large_;            // that these frames name, in their order
+  std::deque<Coming> large_;           // that these frames name, in their order
+  std::vector<std::vector<Attached>> attached_;  // from each process, to the message that comes next
   std::vector<Frame> free_;
 };
 
@@ -128,6 +148,7 @@ std::string MpiCarrier::begin(bool serialized) {
   process_ = static_cast<std::uint32_t>(rank);
   processes_ = static_cast<std::uint32_t>(size);
   out_.resize(processes_);
+  attached_.resize(processes_);
   find_neighbours();
   for (In& in : in_) {
     in.frame = frame();
@@ -217,10 +238,21 @@ void MpiCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
     std::memcpy(place(to, bytes), static_cast<const void*>(message), bytes);
     return owner.sent(message);
   }
-  auto* const mark = new (place(to, sizeof(core::Header))) core::Header{};
-  mark->units = 0;  // of none that is here
-  mark->element = bytes;
-  out_[to].large.push_back(message);
+  mark(to, message, bytes);
+}
+
+// Of none that is here, which `units` says.
+core::Header* MpiCarrier::mark(std::uint32_t to, void* memory, std::size_t bytes) {
+  auto* const out = new (place(to, sizeof(core::Header))) core::Header{};
+  out->element = bytes;
+  out_[to].large.push_back({memory, bytes});
+  return out;
+}
+
+void MpiCarrier::attach(std::uint32_t to, void* data, std::size_t bytes, std::size_t offset) {
+  core::Header* const one = mark(to, data, bytes);
+  one->array = attachment;
+  one->producer = static_cast<std::uint32_t>(offset);
 }
 
 void MpiCarrier::flush(std::uint32_t to) {
@@ -238,10 +270,10 @@ void MpiCarrier::flush(std::uint32_t to) {
   send_piece(to, frame + from, out.bytes - from);
   sends_.back().frame = std::move(out.frame);  // until all of them have left: they do in their order
   out.bytes = 0;
-  for (core::Header* const message : out.large) {
-    Send& large = sends_.emplace_back(Send{MPI_REQUEST_NULL, nullptr, message});
-    MPI_Isend(message, static_cast<int>(message->bytes()), MPI_BYTE, static_cast<int>(to), alone, all_,
-              &large.request);
+  for (const Large& one : out.large) {
+    Send& sent = sends_.emplace_back(Send{MPI_REQUEST_NULL, nullptr, one.memory});
+    MPI_Isend(one.memory, static_cast<int>(one.bytes), MPI_BYTE, static_cast<int>(to), alone, all_,
+              &sent.request);
   }
   out.large.clear();
 }
@@ -269,7 +301,7 @@ bool MpiCarrier::look_at_sends(Owner& owner) {
   bool did = false;
   while (!sends_.empty() && is_done(sends_.front().request)) {
     Send& sent = sends_.front();
-    if (sent.message) owner.sent(sent.message);
+    if (sent.memory) owner.sent(sent.memory);
     if (sent.frame) free_.push_back(std::move(sent.frame));
     sends_.pop_front();
     did = true;
@@ -278,14 +310,14 @@ bool MpiCarrier::look_at_sends(Owner& owner) {
 }
 
 // Those that a frame names are on their way: into memory of their own.
-bool MpiCarrier::ask_for_large(const In& in, int from, Owner& owner) {
+bool MpiCarrier::ask_for_large(const In& in, Owner& owner) {
   for (std::size_t at = 0; at < in.bytes; at += bytes_of(in.frame.get() + at)) {
     const auto* const head = reinterpret_cast<const core::Header*>(in.frame.get() + at);
     if (head->units > 0) continue;
-    core::Header* const message = owner.memory(head->element);
-    if (!message) return false;
-    Large& large = large_.emplace_back(Large{MPI_REQUEST_NULL, message});
-    MPI_Irecv(message, static_cast<int>(head->element), MPI_BYTE, from, alone, all_, &large.request);
+    void* const memory = owner.memory(head->element);
+    if (!memory) return false;
+    Coming& large = large_.emplace_back(Coming{MPI_REQUEST_NULL, memory});
+    MPI_Irecv(memory, static_cast<int>(head->element), MPI_BYTE, in.from, alone, all_, &large.request);
   }
   return true;
 }
@@ -303,9 +335,35 @@ bool MpiCarrier::look_for_frames(Owner& owner) {
     next.done = 0;
     ++came_;
     did = true;
-    if (!ask_for_large(next, status.MPI_SOURCE, owner)) abandon();
+    next.from = status.MPI_SOURCE;
+    if (!ask_for_large(next, owner)) abandon();
   }
   return did;
+}
+
+// The first of those that come. False: it is still on its way.
+bool MpiCarrier::take_large(In& in, const core::Header& mark, Owner& owner) {
+  if (!is_done(large_.front().request)) return false;
+  void* const memory = large_.front().memory;
+  large_.pop_front();
+  if (mark.array != attachment) {
+    auto* const message = static_cast<core::Header*>(memory);
+    complete(message, in.from, owner);
+    owner.came(message);
+  } else {
+    attached_[static_cast<std::size_t>(in.from)].push_back({memory, mark.producer});
+  }
+  return true;
+}
+
+// All that belongs to it has come.
+void MpiCarrier::complete(core::Header* message, int from, Owner& owner) {
+  std::vector<Attached>& attached = attached_[static_cast<std::size_t>(from)];
+  for (const Attached& one : attached) {
+    std::memcpy(reinterpret_cast<char*>(message) + one.offset, &one.memory, sizeof one.memory);
+    if (owner.drops()) owner.sent(one.memory);
+  }
+  attached.clear();
 }
 
 // True: all of the frame is done with.
@@ -313,14 +371,12 @@ bool MpiCarrier::take(In& in, Owner& owner) {
   while (in.done < in.bytes) {
     auto* const message = reinterpret_cast<core::Header*>(in.frame.get() + in.done);
     if (message->units == 0) {
-      if (!is_done(large_.front().request)) return false;
+      if (!take_large(in, *message, owner)) return false;
       in.done += sizeof *message;
-      core::Header* const came = large_.front().message;
-      large_.pop_front();
-      owner.came(came);
       continue;
     }
     in.done += message->bytes();
+    complete(message, in.from, owner);
     if (!owner.came_in_frame(message)) abandon();
   }
   return true;

@@ -22,6 +22,12 @@ class NodeCarrier final : public Carrier {
   std::vector<std::string> exchange(const std::string& mine) override { return mpi_->exchange(mine); }
   void send(std::uint32_t to, core::Header* message, Owner& owner) override;
   void* room(std::uint32_t to, std::size_t bytes) override;
+  [[nodiscard]] bool attaches(std::uint32_t to, std::size_t bytes) const override {
+    return in_node_[to] == away && mpi_->attaches(to, bytes);
+  }
+  void attach(std::uint32_t to, void* data, std::size_t bytes, std::size_t offset) override {
+    mpi_->attach(to, data, bytes, offset);
+  }
   [[nodiscard]] std::string told() const override { return told_; }
   void flush() override;
   bool progress(Owner& owner) override;

@@ -59,7 +59,7 @@ struct Owner final : Carrier::Owner {
     std::free(wanted);
     ++count;
   }
-  void sent(Header* message) override { std::free(message); }
+  void sent(void* message) override { std::free(message); }
   Carrier& carrier;
   std::vector<std::uint32_t> next;
   unsigned asked = 0, count = 0;

@@ -13,23 +13,20 @@ namespace nigh::chare {
 
 namespace {
 
-Address address_of(const Header* parcel) {
-  Address out;
-  std::memcpy(&out, reinterpret_cast<const char*>(parcel) + parcel->bytes() - sizeof out, sizeof out);
-  return out;
-}
-
 void unpack(Header* message) {
+  const std::size_t behind = bytes_behind(address_of(message));
   message->next = nullptr;
   message->producer = far_producer;
-  message->units = (message->units - sizeof(Address) / 16) & 0x3ffffff;
+  message->units = (message->units - behind / 16) & 0x3ffffff;
   message->flags &= ~unsigned{parcel} & 0x3f;
 }
 
 }  // namespace
 
 void Gate::send(Header* parcel) {
-  cluster_.carrier->send(cluster_.process_of(address_of(parcel).pe), parcel, *this);
+  const std::uint32_t pe = address_of(parcel).pe;
+  each_attached(parcel, [&](const Attached& one) { attach(pe, one); });
+  cluster_.carrier->send(cluster_.process_of(pe), parcel, *this);
 }
 
 Header* Gate::memory(std::size_t bytes) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -46,7 +47,33 @@ inline constexpr std::uint32_t far_producer = UINT32_MAX;
 
 struct alignas(16) Address {  // the last of a parcel
   std::uint32_t pe = 0;
+  std::uint32_t attached = 0;  // so many stand in front of it
 };
+// What a buffer in a parcel holds. On its way to the driver; then the carrier has it.
+struct alignas(16) Attached {
+  void* data = nullptr;
+  std::uint32_t bytes = 0;
+  std::uint32_t offset = 0;  // of its address
+};
+
+inline Address address_of(const core::Header* parcel) {
+  Address out;
+  std::memcpy(&out, reinterpret_cast<const char*>(parcel) + parcel->bytes() - sizeof out, sizeof out);
+  return out;
+}
+inline std::size_t bytes_behind(const Address& address) {
+  return sizeof address + address.attached * sizeof(Attached);
+}
+template <class Use>
+void each_attached(const core::Header* parcel, Use&& use) {
+  const Address address = address_of(parcel);
+  const char* at = reinterpret_cast<const char*>(parcel) + parcel->bytes() - bytes_behind(address);
+  for (std::uint32_t i = 0; i < address.attached; ++i, at += sizeof(Attached)) {
+    Attached one;
+    std::memcpy(&one, at, sizeof one);
+    use(one);
+  }
+}
 
 // Where parcels leave and enter, used by the driver alone.
 class Gate final : public Carrier::Owner {
@@ -66,6 +93,10 @@ class Gate final : public Carrier::Owner {
   void* room(std::uint32_t pe, std::size_t bytes) {
     return cluster_.carrier->room(cluster_.process_of(pe), bytes);
   }
+  // Belongs to the next parcel to there.
+  void attach(std::uint32_t pe, const Attached& what) {
+    cluster_.carrier->attach(cluster_.process_of(pe), what.data, what.bytes, what.offset);
+  }
   void flush() { cluster_.carrier->flush(); }
   bool progress() { return cluster_.carrier->progress(*this); }
   // The first process that has ended without a word; all of them: none has.
@@ -77,7 +108,8 @@ class Gate final : public Carrier::Owner {
   core::Header* memory(std::size_t bytes) override;
   void came(core::Header* message) override;
   bool came_in_frame(core::Header* message) override;
-  void sent(core::Header* message) override { pool_.give(message); }
+  void sent(void* memory) override { pool_.give(memory); }
+  [[nodiscard]] bool drops() const override { return closing_; }
 
  private:
   bool is_for_nobody(const core::Header* message, std::uint32_t pe);

@@ -102,7 +102,10 @@ void CommThread::run() {
   write_footprint();
   gate_->close();
   reach(1);  // the PEs' own stages are explained in pe.cpp
-  inbox_->take([&](message::Link* link) { pool_->give(link); });
+  inbox_->take([&](message::Link* link) {
+    each_attached(reinterpret_cast<Header*>(link), [&](const Attached& one) { pool_->give(one.data); });
+    pool_->give(link);
+  });
   pool_->flush();
   reach(2);
   pool_->trim();

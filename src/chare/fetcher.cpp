@@ -41,7 +41,7 @@ void Fetcher::took(const Choice& choice, std::int64_t ns) {
   average = average == 0 ? time : average + weight * (std::min(time, most_at_once * average) - average);
 }
 
-void Fetcher::fetch(const void* data, std::size_t bytes) {
+void Fetcher::fetch(void* /*context*/, const void* /*place*/, void* data, std::size_t bytes) {
   const char* const first = static_cast<const char*>(data);
   for (std::size_t at = 0; at < std::min(bytes, most); at += 64) __builtin_prefetch(first + at);
 }

@@ -34,7 +34,8 @@ class Fetcher {
   Choice choose(std::uint16_t entry, std::size_t bytes);
   void took(const Choice& choice, std::int64_t ns);
 
-  static void fetch(const void* data, std::size_t bytes);
+  // core::Entry::EachBuffer
+  static void fetch(void* context, const void* place, void* data, std::size_t bytes);
 
  private:
   static constexpr unsigned sizes = 12;  // powers of two, from `least` on; the last one has all above

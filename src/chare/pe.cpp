@@ -375,6 +375,7 @@ void Pe::consume(Header* message) {
 void Pe::drop(Header* message) {
   if ((message->flags & of_the_system) && static_cast<System>(message->entry) == System::element)
     balancer_.drop(message);
+  if (message->flags & parcel) each_attached(message, [&](const Attached& one) { pool_->give(one.data); });
   if (!(message->flags & (of_the_system | written_out | parcel)))
     if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
   pool_->give(message);

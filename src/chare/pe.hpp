@@ -244,7 +244,7 @@ class alignas(128) Pe {
   void run_timed(core::ElementBase& element, const Header* message, Run run);
   [[nodiscard]] Fetcher::Choice fetch_or_not(const Header* message) {
     const bool from_afar = message->producer != rank_ && message->producer != far_producer;
-    return from_afar ? fetcher_.choose(message->entry, running_->buffers(message, nullptr))
+    return from_afar ? fetcher_.choose(message->entry, running_->buffers(message, nullptr, nullptr))
                      : Fetcher::Choice{};
   }
   void record(const Header* message, std::int64_t begun, std::int64_t took);
@@ -260,6 +260,9 @@ class alignas(128) Pe {
   void ship(std::uint32_t pe, Header* message);     // to another process
   // For a parcel to `pe`: the carrier's memory if this PE is the driver, else the pool's, and not sent yet.
   Header* room_for(std::uint32_t pe, std::size_t bytes, std::uint16_t entry, bool& is_sent);
+  void finish_parcel(Header* out, const Address& to, bool is_sent);
+  // Its buffers go from where they lie to where they will be used.
+  bool ship_attached(std::uint32_t pe, Header* message);
   void drive(Header* parcel);  // this PE is the driver
   [[nodiscard]] bool is_local(std::uint32_t pe) const { return pe - first_ < local_; }
   // What is written for others is read so.
@@ -455,7 +458,7 @@ __attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, const H
   if (is_prompt_) publish();
   const Fetcher::Choice choice = was_long && running_->buffers ? fetch_or_not(message) : Fetcher::Choice{};
   const std::int64_t begun = message::now_ns();
-  if (choice.fetches) running_->buffers(message, Fetcher::fetch);
+  if (choice.fetches) running_->buffers(message, Fetcher::fetch, nullptr);
   run();
   const std::int64_t took = message::now_ns() - begun;
   fetcher_.took(choice, took);

@@ -108,12 +108,22 @@ Header* Pe::room_for(std::uint32_t pe, std::size_t bytes, std::uint16_t entry, b
   return room ? make(room, bytes, entry) : get(bytes, entry);
 }
 
+void Pe::finish_parcel(Header* out, const Address& to, bool is_sent) {
+  out->flags |= parcel;
+  std::memcpy(reinterpret_cast<char*>(out) + out->bytes() - sizeof to, &to, sizeof to);
+  if (!is_sent)
+    gate_ ? drive(out) : push(cluster_->driver(), out);
+  else if (is_prompt_)
+    gate_->flush();
+}
+
 void Pe::ship(std::uint32_t pe, Header* message) {
   if (is_writing_) [[unlikely]]
     return held_.emplace_back(pe, message), void();
   const bool is_flat = (message->flags & (of_the_system | written_out)) ||
                        entries_.entries[message->entry]->travel == core::Entry::Travel::as_it_lies;
   if (!is_flat && !may_leave(message)) return drop(message);
+  if (!is_flat && ship_attached(pe, message)) return;
   const std::size_t bytes = (is_flat ? message->bytes() : bytes_written(message)) + sizeof(Address);
   bool is_sent = false;
   Header* const out = room_for(pe, bytes, message->entry, is_sent);
@@ -128,18 +138,52 @@ void Pe::ship(std::uint32_t pe, Header* message) {
     is_writing_ = false;
     drop(message);
   }
-  out->flags |= parcel;
-  const Address to{pe};
-  std::memcpy(reinterpret_cast<char*>(out) + out->bytes() - sizeof to, &to, sizeof to);
-  if (!is_sent)
-    gate_ ? drive(out) : push(cluster_->driver(), out);
-  else if (is_prompt_)
-    gate_->flush();
+  finish_parcel(out, {pe, 0}, is_sent);
   while (!held_.empty()) {
     const auto [next_pe, next] = held_.front();
     held_.erase(held_.begin());
     ship(next_pe, next);
   }
+}
+
+// False: its buffers are small, or there is more to write.
+bool Pe::ship_attached(std::uint32_t pe, Header* message) {
+  const core::Entry& entry = *entries_.entries[message->entry];
+  if (stop_ || message->flags != 0 || !entry.buffers || entry.travel != core::Entry::Travel::in_shared_memory)
+    return false;
+  const std::size_t all = entry.buffers(message, nullptr, nullptr);
+  if (all > Header::most_bytes || !cluster_->carrier->attaches(cluster_->process_of(pe), all)) return false;
+  struct Found {
+    const Header* message;
+    std::vector<Attached> with, without;  // anything in them
+  } found{message, {}, {}};
+  entry.buffers(
+      message,
+      [](void* context, const void* place, void* data, std::size_t bytes) {
+        auto& to = *static_cast<Found*>(context);
+        const auto offset = static_cast<const char*>(place) - reinterpret_cast<const char*>(to.message);
+        (bytes > 0 ? to.with : to.without)
+            .push_back({data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(offset)});
+      },
+      &found);
+  const Address to{pe, gate_ ? 0 : static_cast<std::uint32_t>(found.with.size())};
+  const std::size_t listed = to.attached * sizeof(Attached), arguments = message->bytes();
+  if (gate_)
+    for (const Attached& one : found.with) gate_->attach(pe, one);
+  bool is_sent = false;
+  Header* const out = room_for(pe, arguments + listed + sizeof to, message->entry, is_sent);
+  if (out) {
+    char* const at = reinterpret_cast<char*>(out);
+    std::memcpy(at + sizeof *out, message + 1, arguments - sizeof *message);
+    take_header(*out, *message, 0);
+    for (const Attached& one : found.without) std::memset(at + one.offset, 0, sizeof one.data);
+    if (listed > 0) std::memcpy(at + arguments, found.with.data(), listed);
+    finish_parcel(out, to, is_sent);
+  }
+  for (const Attached& one : found.without)
+    if (one.data) pool_->give(one.data);
+  pool_->give(message);  // what it pointed to is the parcel's
+  return true;
 }
 
 // Once the job ends only that is told.

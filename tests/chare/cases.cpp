@@ -138,6 +138,64 @@ void outspoken() {
   on_quiescence(all.callback<&Hearer::judge>());
 }
 
+// --- buffers of all sizes, several in a message, some of them empty ---
+
+struct Loader : Judge<Loader> {
+  static constexpr int size = 9, most = 40;
+  Loader() { expected = size * most; }
+  static std::size_t bytes_of(int number) { return number % 4 == 3 ? 0 : std::size_t{37} << (number % 14); }
+  template <class T>
+  static Buffer<T> made(std::size_t bytes, int number) {
+    Buffer<T> out(bytes / sizeof(T));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<T>(i * 7 + static_cast<unsigned>(number));
+    return out;
+  }
+  template <class T>
+  void look(const Buffer<T>& data, std::size_t bytes, int number) {
+    bool right = data.size() == bytes / sizeof(T);
+    for (std::size_t i = 0; i < data.size() && right; ++i)
+      right = data[i] == static_cast<T>(i * 7 + static_cast<unsigned>(number));
+    find(right);
+  }
+  void begin() {
+    for (int number = 0; number < most; ++number) {
+      const std::vector<int> list(static_cast<std::size_t>(number) * 3, number);
+      array()[static_cast<int>(index().x + number) % size].send<&Loader::load>(
+          made<char>(bytes_of(number), number), static_cast<int>(index().x), list,
+          made<double>(bytes_of(number + 3), number), number, Buffer<int>(), 3);
+    }
+  }
+  void load(Buffer<char>&& a, int from, std::span<const int> list, Buffer<double>&& b, int number,
+            const Buffer<int>& none, int hops) {
+    look(a, bytes_of(number), number);
+    look(b, bytes_of(number + 3), number);
+    find(none.empty() && list.size() == static_cast<std::size_t>(number) * 3);
+    for (const int one : list) find(one == number);
+    if (hops == 0) return void(++seen);
+    const std::vector<int> copy(list.begin(), list.end());
+    array()[static_cast<int>(index().x + hops) % size].send<&Loader::load>(
+        std::move(a), from, copy, std::move(b), number, Buffer<int>(), hops - 1);
+  }
+};
+void loads() {
+  auto all = Array<Loader>::create({Loader::size});
+  all.send<&Loader::begin>();
+  on_quiescence(all.callback<&Loader::tell>());
+}
+// Ends while large buffers are under way.
+struct Hasty : Element<Hasty> {
+  void go() {
+    for (int i = 0; i < 40; ++i)
+      array()[i % 8].send<&Hasty::take>(Buffer<char>(i % 3 == 0 ? 100 : 100'000), i);
+  }
+  void take(Buffer<char>&& data, int number) {
+    if (number == 39 && index().x == 7) return finish();
+    array()[(index().x + 1) % 8].send<&Hasty::take>(std::move(data), number);
+  }
+};
+void hasty() { Array<Hasty>::create({8}).send<&Hasty::go>(); }
+
 // --- many messages in all directions: order, contents, nothing lost or twice ---
 
 struct Walker : Judge<Walker> {
@@ -424,6 +482,8 @@ int main(int argc, char** argv) {
   return run(argc, argv, [&] {
     const std::map<std::string, void (*)()> cases{{"arguments", arguments},
                                                   {"outspoken", outspoken},
+                                                  {"loads", loads},
+                                                  {"hasty", hasty},
                                                   {"traffic", traffic},
                                                   {"sparse", sparse},
                                                   {"moving", moving},

@@ -57,11 +57,11 @@ case $case in
     library=${case#mpi-}
     has_mpi "$library" || { echo "$library is not here"; exit 77; }
     # Nodes, processes, the rest: all on one node, two nodes of two processes, a node each.
-    for what in arguments traffic sparse moving heaps; do
+    for what in arguments loads traffic sparse moving heaps; do
       for words in "1 1 --pes 3" "1 3 --pes 2" "1 2 --pes 2 --comm-thread --chare-debug" "2 2 --pes 1" \
         "2 4 --pes 1" "2 4 --pes 2 --comm-thread" "3 3 --pes 2" "2 2 --pes 1 --chare-debug" \
         "2 2 --pes 2 --comm-thread --chare-debug"; do
-        case "$what $words" in heaps*debug* | "heaps 1 1"* | "heaps 2 4 --pes 1"* | "heaps 3"*) continue ;; esac
+        case "$what $words" in loads\ 3* | loads\ 1\ 1* | loads\ 1\ 3* | heaps*debug* | "heaps 1 1"* | "heaps 2 4 --pes 1"* | "heaps 3"*) continue ;; esac
         export NIGH_MPI_FAKE_NODES=${words%% *}
         rest=${words#* }
         # shellcheck disable=SC2086
@@ -73,7 +73,7 @@ case $case in
     # However messages are framed: the smallest pieces and all of them alone, and the other way.
     for framing in 1024,0 1024,65536 65536,1024 65536,65536; do
       by_mpi "$library" 2 traffic --pes 2 --framing $framing || fail "--framing $framing: status $?"
-      by_mpi "$library" 3 arguments --comm-thread --pes 1 --framing=$framing || fail "--framing $framing: status $?"
+      by_mpi "$library" 3 loads --comm-thread --pes 1 --framing=$framing || fail "--framing $framing: status $?"
     done
     by_mpi "$library" 2 traffic --pes 1 --chare-progress 10 || fail "what is measured: status $?"
     told "between nodes in frames of at most .* bytes, messages above [1-9][0-9]* bytes alone, as measured"
@@ -99,10 +99,16 @@ case $case in
     for how in killed left; do
       by_mpi "$library" 4 $how --pes 1
       status=$?
-      [ $status = 0 ] && fail "$how: status 0"
       [ $status = 124 ] && fail "$how: it hangs"
+      # Of one that leaves with status 0 MPICH's launcher makes an error, or 0 now and then; it kills the others.
+      [ $status = 0 ] && [ "$library $how" != "mpich left" ] && fail "$how: status 0"
     done
     for i in 1 2 3 4; do by_mpi "$library" 3 ending --pes 1 || fail "ending: status $?"; done
+    for words in "--pes 1" "--pes 2" "--pes 1 --comm-thread" "--pes 2 --chare-debug" "--pes 1 --comm-thread --chare-debug"; do
+      # shellcheck disable=SC2086
+      by_mpi "$library" 2 hasty $words || fail "hasty $words: status $?"
+      grep "nigh" "$tmp/told" && fail "hasty $words: something is told"
+    done
     # Checkpoints are the same files in all modes.
     by_mpi "$library" 2 save "$tmp/cells" --pes 2 || fail "save: status $?"
     by_mpi "$library" 3 load "$tmp/cells" --pes 1 --comm-thread || fail "load: status $?"

@@ -148,19 +148,21 @@ struct Arguments {
         std::index_sequence_for<P...>());
   }
   // What lies in the caches of whoever wrote it.
-  static std::size_t buffers(const Header* message, void (*each)(const void* data, std::size_t bytes)) {
+  static std::size_t buffers(const Header* message, Entry::EachBuffer each, void* context) {
     std::size_t bytes = 0;
-    std::apply([&](const auto&... kept) { ((bytes += show_buffer(kept, each)), ...); }, of(message));
+    std::apply([&](const auto&... kept) { ((bytes += show_buffer(kept, each, context)), ...); }, of(message));
     return bytes;
   }
   template <class T>
-  static std::size_t show_buffer(const T&, void (*)(const void*, std::size_t)) {
+  static std::size_t show_buffer(const T&, Entry::EachBuffer, void*) {
     return 0;
   }
   template <class T>
-  static std::size_t show_buffer(const Buffer<T>& buffer, void (*each)(const void*, std::size_t)) {
-    if (each) each(buffer.data(), buffer.size() * sizeof(T));
-    return buffer.size() * sizeof(T);
+  static std::size_t show_buffer(const Buffer<T>& buffer, Entry::EachBuffer each, void* context) {
+    const std::size_t bytes = buffer.size() * sizeof(T);
+    // Its address stands first in it.
+    if (each) each(context, &buffer, const_cast<T*>(buffer.data()), bytes);
+    return bytes;
   }
   template <class T>
   struct IsBuffer : std::false_type {};

@@ -61,7 +61,7 @@ class Buffer {
   const T* end() const { return data_ + size_; }
 
  private:
-  T* data_ = nullptr;
+  T* data_ = nullptr;  // first: core::Entry::buffers
   std::size_t size_ = 0;
 };
 

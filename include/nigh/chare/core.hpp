@@ -79,8 +79,10 @@ struct Entry {
   enum class Travel : std::uint8_t { as_it_lies, in_shared_memory, written, never } travel;
   std::size_t (*write)(Header*, char* into, Reach to);
   void (*read)(char* from, Header* into, Reach from_where);
-  // How many bytes its buffers hold, each told to `each` (null: none); null: it has none.
-  std::size_t (*buffers)(const Header*, void (*each)(const void* data, std::size_t bytes));
+  // How many bytes its buffers hold, each told to `each` (null: none) with the place in the message that has
+  // the address of its data. Null: no argument is a buffer.
+  using EachBuffer = void (*)(void* context, const void* place, void* data, std::size_t bytes);
+  std::size_t (*buffers)(const Header*, EachBuffer each, void* context);
   std::uint16_t number = 0;
   Entry* next = nullptr;
 };
