@@ -349,6 +349,11 @@ class alignas(128) Pe {
   std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
   bool failed_ = false;
+  bool is_prompt_ = false;   // a long entry method runs
+  bool is_writing_ = false;  // arguments into the carrier's memory: nothing may leave it
+  std::uint16_t arrays_made_ = 0;
+  unsigned rounds_ = 0;
+  unsigned unsampled_ = 1;             // runs until the next sample
   std::uint64_t sent_ = 0, done_ = 0;  // messages, without those of waves
 
   Mailbox* mailbox_ = nullptr;
@@ -362,11 +367,9 @@ class alignas(128) Pe {
   std::priority_queue<Ranked> ranked_;
   std::uint64_t ranked_ever_ = 0;
   std::priority_queue<Timer> timers_;
-  unsigned rounds_ = 0;
   unsigned long idle_rounds_ = 0;  // in a row
 
   std::vector<std::unique_ptr<Elements>> arrays_;
-  std::uint16_t arrays_made_ = 0;
   std::unordered_map<std::uint16_t, std::vector<Early>> early_;
   std::unordered_map<std::uint16_t, Tally> tallies_;
   Reductions reductions_;
@@ -378,9 +381,6 @@ class alignas(128) Pe {
   std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
-  unsigned unsampled_ = 1;   // runs until the next sample
-  bool is_prompt_ = false;   // a long one runs
-  bool is_writing_ = false;  // arguments into the carrier's memory: nothing may leave it
   std::vector<std::pair<std::uint32_t, Header*>> held_;  // meanwhile sent, by somebody's serialize()
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
