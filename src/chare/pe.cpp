@@ -301,29 +301,6 @@ void Pe::arrive(std::uint32_t producer, const char* copy) {
   arrive(message);
 }
 
-// In memory of the carrier.
-bool Pe::arrive_in_frame(Header* first) {
-  const bool is_call = (first->flags & ~unsigned{written_out}) == 0;
-  core::ElementBase* const element = is_call ? ready_for(first) : nullptr;
-  if (first->flags & written_out) {
-    alignas(64) char here[512];
-    if (element && bytes_before(first) <= sizeof here) {
-      run_here(element, read_into(here, first));
-      return true;
-    }
-    Header* const message = read_in(first);
-    if (message) arrive(message);
-    return message != nullptr;
-  }
-  if (element) {
-    run_here(element, first);
-    return true;
-  }
-  Header* const own = gate_->copy(first);
-  if (own) arrive(own);
-  return own != nullptr;
-}
-
 void Pe::arrive(Header* message) {
   if (message->flags & parcel) [[unlikely]]
     return drive(message);
@@ -364,36 +341,6 @@ void Pe::deliver_slowly(Header* message) {
   }
   if (place.pe != number_) return forward(place.pe, message);
   elements->park(message->element, message);
-}
-
-// Done with a message whose arguments are still in it.
-void Pe::consume(Header* message) {
-  ++done_;
-  drop(message);
-}
-
-void Pe::drop(Header* message) {
-  if ((message->flags & of_the_system) && static_cast<System>(message->entry) == System::element)
-    balancer_.drop(message);
-  if (message->flags & parcel) each_attached(message, [&](const Attached& one) { pool_->give(one.data); });
-  if (!(message->flags & (of_the_system | written_out | parcel)))
-    if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
-  pool_->give(message);
-}
-
-void Pe::drop_messages() {
-  inbox_->take(Arrivals{*this});
-  while (own_first_) {
-    Header* const message = own_first_;
-    own_first_ = static_cast<Header*>(message->next);
-    drop(message);
-  }
-  own_last_ = nullptr;
-  for (; !ranked_.empty(); ranked_.pop()) drop(ranked_.top().message);
-  for (auto& [array, messages] : early_)
-    for (const Early& early : messages) drop(early.message);
-  early_.clear();
-  for (Header* message : balancer_.take_kept()) drop(message);
 }
 
 // --- what the runtime itself says ---

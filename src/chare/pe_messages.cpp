@@ -102,6 +102,29 @@ Header* Pe::read_in(Header* message) {
   return memory ? read_into(memory, message) : nullptr;
 }
 
+// In memory of the carrier.
+bool Pe::arrive_in_frame(Header* first) {
+  const bool is_call = (first->flags & ~unsigned{written_out}) == 0;
+  core::ElementBase* const element = is_call ? ready_for(first) : nullptr;
+  if (first->flags & written_out) {
+    alignas(64) char here[512];
+    if (element && bytes_before(first) <= sizeof here) {
+      run_here(element, read_into(here, first));
+      return true;
+    }
+    Header* const message = read_in(first);
+    if (message) arrive(message);
+    return message != nullptr;
+  }
+  if (element) {
+    run_here(element, first);
+    return true;
+  }
+  Header* const own = gate_->copy(first);
+  if (own) arrive(own);
+  return own != nullptr;
+}
+
 Header* Pe::room_for(std::uint32_t pe, std::size_t bytes, std::uint16_t entry, bool& is_sent) {
   void* const room = gate_ && !stop_ ? gate_->room(pe, bytes) : nullptr;
   is_sent = room != nullptr;
@@ -257,6 +280,36 @@ void Pe::on_some(Header* message) {
     }
   }
   consume(message);
+}
+
+// Done with a message whose arguments are still in it.
+void Pe::consume(Header* message) {
+  ++done_;
+  drop(message);
+}
+
+void Pe::drop(Header* message) {
+  if ((message->flags & of_the_system) && static_cast<System>(message->entry) == System::element)
+    balancer_.drop(message);
+  if (message->flags & parcel) each_attached(message, [&](const Attached& one) { pool_->give(one.data); });
+  if (!(message->flags & (of_the_system | written_out | parcel)))
+    if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
+  pool_->give(message);
+}
+
+void Pe::drop_messages() {
+  inbox_->take(Arrivals{*this});
+  while (own_first_) {
+    Header* const message = own_first_;
+    own_first_ = static_cast<Header*>(message->next);
+    drop(message);
+  }
+  own_last_ = nullptr;
+  for (; !ranked_.empty(); ranked_.pop()) drop(ranked_.top().message);
+  for (auto& [array, messages] : early_)
+    for (const Early& early : messages) drop(early.message);
+  early_.clear();
+  for (Header* message : balancer_.take_kept()) drop(message);
 }
 
 void Pe::no_memory(std::size_t bytes) {
