@@ -300,7 +300,8 @@ struct Options {
   const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
   double progress = 0;  // seconds between lines on standard error that say how far the job is; 0: none
   // Of messages between nodes, in bytes: those of one round go together, in frames of at most `piece` (1024
-  // to 65536), those above `most_framed` (0 to 65536) alone. 0, 0: as measured when the job starts.
+  // to 65536) but for one message that is longer, those above `most_framed` (0 to 65536) alone. 0, 0: as
+  // measured when the job starts. What the first process that gives it says holds for all.
   struct Framing {
     std::uint32_t piece = 0, most_framed = 0;
   } framing = {};

@@ -38,6 +38,7 @@ struct Framing {
 
 class Carrier {
  public:
+  static constexpr unsigned most_at_once = 64;  // they run meanwhile
   // Whose messages they are.
   class Owner {
    public:
@@ -91,7 +92,8 @@ class Carrier {
   [[nodiscard]] virtual std::string told() const { return {}; }
   // What was sent is on its way without another send().
   virtual void flush() = 0;
-  // Sends and receives what it can at once. False: there was nothing to do.
+  // Sends and receives what it can at once, of what has come up to most_at_once from each. False: there was
+  // nothing to do.
   virtual bool progress(Owner& owner) = 0;
   [[nodiscard]] virtual bool all_sent() const = 0;
   // That process has ended without a word.

@@ -118,6 +118,7 @@ class MpiCarrier final : public Carrier {
   std::vector<std::uint32_t> staged_;
   std::deque<Send> sends_;
   std::array<In, frames_at_once> in_;  // in the order in which frames come, from the oldest on
+  unsigned left_ = 0;                  // that may be taken in this round
   unsigned oldest_ = 0, came_ = 0;     // the one that is taken now or next, and how many of them have come
   std::deque<Coming> large_;           // that these frames name, in their order
   std::vector<std::vector<Attached>> attached_;  // from each process, to the message that comes next
@@ -368,7 +369,8 @@ void MpiCarrier::complete(core::Header* message, int from, Owner& owner) {
 
 // True: all of the frame is done with.
 bool MpiCarrier::take(In& in, Owner& owner) {
-  while (in.done < in.bytes) {
+  for (; in.done < in.bytes; --left_) {
+    if (left_ == 0) return false;
     auto* const message = reinterpret_cast<core::Header*>(in.frame.get() + in.done);
     if (message->units == 0) {
       if (!take_large(in, *message, owner)) return false;
@@ -384,6 +386,7 @@ bool MpiCarrier::take(In& in, Owner& owner) {
 
 bool MpiCarrier::progress(Owner& owner) {
   bool did = look_for_frames(owner);
+  left_ = most_at_once;
   while (came_ > 0) {
     In& first = in(0);
     const std::size_t before = first.done;

@@ -49,9 +49,16 @@ NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Frami
   path = mpi_->exchange(path)[first];
   if (count > 1 && process_ != first && !path.empty())
     if (auto opened = ShmCarrier::open(path, count)) shm_ = std::move(*opened);
-  const std::vector<std::string> has = mpi_->exchange(shm_ ? "y" : "n");
-  for (std::uint32_t process = 0; process < processes_; ++process)
-    if (in_node_[process] != away && has[process] != "y") shm_.reset();
+  // Whether it has that memory, and how it was told to frame messages: the first that was decides for all.
+  std::string mine = shm_ ? "y" : "n";
+  if (framing) mine.append(reinterpret_cast<const char*>(&*framing), sizeof *framing);
+  std::optional<Framing> given;
+  const std::vector<std::string> all = mpi_->exchange(mine);
+  for (std::uint32_t process = 0; process < processes_; ++process) {
+    if (in_node_[process] != away && all[process][0] != 'y') shm_.reset();
+    if (!given && all[process].size() == 1 + sizeof(Framing))
+      std::memcpy(&given.emplace(), all[process].data() + 1, sizeof(Framing));
+  }
   if (shm_) {
     shm_->close_path();
     shm_->become(in_node_[process_], 0);
@@ -61,12 +68,12 @@ NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Frami
   }
   has_away_ = std::find(in_node_.begin(), in_node_.end(), away) != in_node_.end();
   if (!has_away_) return;
-  const Framing how = framing ? *framing : measured(nodes);
+  const Framing how = given ? *given : measured(nodes);
   mpi_->set_framing(how);
   const auto [least, most] = std::minmax_element(std::begin(how.piece), std::end(how.piece));
   told_ = "between nodes in frames of at most " + std::to_string(*least) +
           (*least == *most ? "" : " to " + std::to_string(*most)) + " bytes, messages above " +
-          std::to_string(how.most_framed) + " bytes alone" + (framing ? "" : ", as measured");
+          std::to_string(how.most_framed) + " bytes alone" + (given ? "" : ", as measured");
 }
 
 // Two nodes each measure it between their first processes; all take the median of what these have found.

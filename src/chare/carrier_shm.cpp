@@ -217,7 +217,7 @@ void ShmCarrier::flush() {
 bool ShmCarrier::take(In& in, Owner& owner) {
   const std::uint64_t written = in.ring->written.load(std::memory_order_acquire);
   if (written == in.read) return false;
-  while (written != in.read) {
+  for (unsigned count = 0; written != in.read && count < most_at_once; ++count) {
     if (!in.message) {  // a header is never cut: rings and messages are multiples of 16 bytes, so it may wrap
       core::Header head;
       if (written - in.read < sizeof head) break;

@@ -39,10 +39,11 @@ class Fetcher {
 
  private:
   static constexpr unsigned sizes = 12;  // powers of two, from `least` on; the last one has all above
-  static constexpr std::uint32_t trial = 16, look = 64;
+  static constexpr std::uint32_t first_look = 63;  // at the other way, after so many runs; then later
   struct Trial {
-    float ns[2] = {0, 0};  // with and without, running averages
-    std::uint32_t runs = 0;
+    float ns[2] = {0, 0};  // without and with: the least of the first runs, then running averages
+    std::uint32_t runs = 0, distance = first_look, until_look = first_look;
+    bool fetched = false;  // at the last look
   };
   using Trials = std::array<Trial, sizes>;
   std::vector<std::unique_ptr<Trials>> trials_;  // of each entry method, once it had buffers

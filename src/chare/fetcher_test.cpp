@@ -27,7 +27,8 @@ TEST(Fetcher, DoesWhatTakesLess) {
   EXPECT_GE(fetched(fetcher, 1, 16384, 1000, 6000, 4000), 970);
   EXPECT_LE(fetched(fetcher, 1, 65536, 1000, 6000, 9000), 30);  // another size
   EXPECT_LE(fetched(fetcher, 2, 16384, 1000, 1500, 1500), 30);  // as good without
-  EXPECT_GE(fetched(fetcher, 1, 16384, 1000, 6000, 4000), 970);
+  EXPECT_EQ(fetched(fetcher, 2, 262144, 1000, 30, 300), 0);     // passed on unread
+  EXPECT_GE(fetched(fetcher, 1, 16384, 1000, 6000, 4000), 990);
 }
 
 TEST(Fetcher, NoticesThatItHasChanged) {
@@ -44,6 +45,15 @@ TEST(Fetcher, OneThatWasPreemptedTellsNothing) {
   EXPECT_TRUE(choice.fetches);
   fetcher.took(choice, 10'000'000);
   EXPECT_GE(fetched(fetcher, 0, 4096, 100, 2000, 1000), 95);
+}
+
+TEST(Fetcher, TheFirstRunsAreCold) {
+  Fetcher fetcher(1);
+  for (int i = 0; i < 8; ++i) {
+    const Fetcher::Choice choice = fetcher.choose(0, 4096);
+    fetcher.took(choice, choice.fetches ? 5000 : i < 4 ? 200'000 : 2000);
+  }
+  EXPECT_LE(fetched(fetcher, 0, 4096, 1000, 2000, 5000), 30);
 }
 
 TEST(Fetcher, LeavesSmallOnesAlone) {

@@ -263,8 +263,9 @@ bool parse(int& argc, char** argv, Settings& settings) {
 }
 
 int run(const Settings& settings, void (*main)(void*), void* argument) {
-  if (settings.piece > 0 && (settings.piece < least_piece || settings.piece > Framing::most ||
-                             settings.most_framed > Framing::most)) {
+  const bool is_framed = settings.piece > 0 || settings.most_framed > 0;
+  if (is_framed && (settings.piece < least_piece || settings.piece > Framing::most ||
+                    settings.most_framed > Framing::most)) {
     std::fprintf(stderr,
                  "nigh chare: framing.piece is from %u to %u bytes and most_framed up to %u, not %u and %u\n",
                  least_piece, Framing::most, Framing::most, settings.piece, settings.most_framed);

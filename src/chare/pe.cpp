@@ -276,7 +276,7 @@ bool Pe::look_at_timers() {
 }
 
 bool Pe::publish() {
-  if (gate_ && !is_writing_) gate_->flush();
+  if (gate_) gate_->flush();
   if (staged_.empty()) return false;
   for (const std::uint32_t rank : staged_) {
     peers_[rank]->lane.flush();

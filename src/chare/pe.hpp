@@ -197,7 +197,7 @@ class alignas(128) Pe {
   }
   // Of its first `arguments` bytes, all of a message to one; with so many bytes behind them.
   Header* copy(const Header* message, std::size_t arguments, std::size_t behind = 0);
-  // With so many bytes behind; null, and told: it can't leave the process.
+  // Null, and told: it can't leave the process.
   Header* write_out(Header* message);
   bool may_leave(const Header* message);  // false, and told
   void write_into(Header* out, Header* message);
@@ -258,6 +258,7 @@ class alignas(128) Pe {
   void reach(std::uint32_t stage);
   void drop_messages();
   void drop(Header* message);
+  void drop_arguments(Header* message);
 
   // One load for each use: there is room for a pointer even where the library is opened late.
   __attribute__((tls_model("initial-exec"))) static constinit thread_local inline Pe* here_ = nullptr;
@@ -275,8 +276,7 @@ class alignas(128) Pe {
   std::int64_t next_look_ = 0;  // ns: for PEs that have died
   bool stop_ = false;
   bool failed_ = false;
-  bool is_prompt_ = false;   // a long entry method runs
-  bool is_writing_ = false;  // arguments into the carrier's memory: nothing may leave it
+  bool is_prompt_ = false;  // a long entry method runs
   std::uint16_t arrays_made_ = 0;
   unsigned rounds_ = 0;
   unsigned unsampled_ = 1;             // runs until the next sample
@@ -307,7 +307,6 @@ class alignas(128) Pe {
   std::unordered_map<std::uint16_t, std::deque<std::function<void()>>> turns_;
   core::BeingMade being_made_;
   const core::Entry* running_ = nullptr;
-  std::vector<std::pair<std::uint32_t, Header*>> held_;  // meanwhile sent, by somebody's serialize()
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
   std::unique_ptr<Recorder> recorder_;

@@ -104,6 +104,10 @@ Header* Pe::read_in(Header* message) {
 
 // In memory of the carrier.
 bool Pe::arrive_in_frame(Header* first) {
+  if (stop_) {
+    drop_arguments(first);
+    return true;
+  }
   const bool is_call = (first->flags & ~unsigned{written_out}) == 0;
   core::ElementBase* const element = is_call ? ready_for(first) : nullptr;
   if (first->flags & written_out) {
@@ -141,32 +145,26 @@ void Pe::finish_parcel(Header* out, const Address& to, bool is_sent) {
 }
 
 void Pe::ship(std::uint32_t pe, Header* message) {
-  if (is_writing_) [[unlikely]]
-    return held_.emplace_back(pe, message), void();
   const bool is_flat = (message->flags & (of_the_system | written_out)) ||
                        entries_.entries[message->entry]->travel == core::Entry::Travel::as_it_lies;
   if (!is_flat && !may_leave(message)) return drop(message);
   if (!is_flat && ship_attached(pe, message)) return;
   const std::size_t bytes = (is_flat ? message->bytes() : bytes_written(message)) + sizeof(Address);
+  // A serialize() of the user's may throw, or send: not into a frame.
+  const bool is_ours =
+      is_flat || entries_.entries[message->entry]->travel == core::Entry::Travel::in_shared_memory;
   bool is_sent = false;
-  Header* const out = room_for(pe, bytes, message->entry, is_sent);
+  Header* const out = is_ours ? room_for(pe, bytes, message->entry, is_sent) : get(bytes, message->entry);
   if (!out) return drop(message);
   if (is_flat) {
     std::memcpy(static_cast<void*>(out + 1), message + 1, message->bytes() - sizeof(Header));
     take_header(*out, *message, message->flags);
     pool_->give(message);
   } else {
-    is_writing_ = is_sent;
     write_into(out, message);
-    is_writing_ = false;
     drop(message);
   }
   finish_parcel(out, {pe, 0}, is_sent);
-  while (!held_.empty()) {
-    const auto [next_pe, next] = held_.front();
-    held_.erase(held_.begin());
-    ship(next_pe, next);
-  }
 }
 
 // False: its buffers are small, or there is more to write.
@@ -189,20 +187,23 @@ bool Pe::ship_attached(std::uint32_t pe, Header* message) {
             .push_back({data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(offset)});
       },
       &found);
-  const Address to{pe, gate_ ? 0 : static_cast<std::uint32_t>(found.with.size())};
-  const std::size_t listed = to.attached * sizeof(Attached), arguments = message->bytes();
-  if (gate_)
+  // What goes into a frame is sure to go; of what doesn't the driver attaches the parts when it is there.
+  const std::size_t arguments = message->bytes();
+  const bool is_framed =
+      gate_ && !cluster_->carrier->attaches(cluster_->process_of(pe), arguments + sizeof(Address));
+  const Address to{pe, is_framed ? 0 : static_cast<std::uint32_t>(found.with.size())};
+  const std::size_t listed = to.attached * sizeof(Attached), bytes = arguments + listed + sizeof to;
+  if (is_framed)
     for (const Attached& one : found.with) gate_->attach(pe, one);
   bool is_sent = false;
-  Header* const out = room_for(pe, arguments + listed + sizeof to, message->entry, is_sent);
-  if (out) {
-    char* const at = reinterpret_cast<char*>(out);
-    std::memcpy(at + sizeof *out, message + 1, arguments - sizeof *message);
-    take_header(*out, *message, 0);
-    for (const Attached& one : found.without) std::memset(at + one.offset, 0, sizeof one.data);
-    if (listed > 0) std::memcpy(at + arguments, found.with.data(), listed);
-    finish_parcel(out, to, is_sent);
-  }
+  Header* const out = is_framed ? room_for(pe, bytes, message->entry, is_sent) : get(bytes, message->entry);
+  if (!out) return drop(message), true;
+  char* const at = reinterpret_cast<char*>(out);
+  std::memcpy(at + sizeof *out, message + 1, arguments - sizeof *message);
+  take_header(*out, *message, 0);
+  for (const Attached& one : found.without) std::memset(at + one.offset, 0, sizeof one.data);
+  if (listed > 0) std::memcpy(at + arguments, found.with.data(), listed);
+  finish_parcel(out, to, is_sent);
   for (const Attached& one : found.without)
     if (one.data) pool_->give(one.data);
   pool_->give(message);  // what it pointed to is the parcel's
@@ -289,12 +290,16 @@ void Pe::consume(Header* message) {
 }
 
 void Pe::drop(Header* message) {
+  drop_arguments(message);
+  pool_->give(message);
+}
+
+void Pe::drop_arguments(Header* message) {
   if ((message->flags & of_the_system) && static_cast<System>(message->entry) == System::element)
     balancer_.drop(message);
   if (message->flags & parcel) each_attached(message, [&](const Attached& one) { pool_->give(one.data); });
   if (!(message->flags & (of_the_system | written_out | parcel)))
     if (const auto destroy = entries_.entries[message->entry]->destroy) destroy(message);
-  pool_->give(message);
 }
 
 void Pe::drop_messages() {

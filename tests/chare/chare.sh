@@ -79,6 +79,17 @@ case $case in
     told "between nodes in frames of at most .* bytes, messages above [1-9][0-9]* bytes alone, as measured"
     by_mpi "$library" 2 traffic --pes 1 --chare-progress 10 --framing 8192,100 || fail "what is given: status $?"
     told "between nodes in frames of at most 8192 bytes, messages above 100 bytes alone$"
+    # Given to one process only: it holds for all.
+
+    here="-bind-to none"
+    [ "$library" = openmpi ] && here="--bind-to none --oversubscribe"
+    # shellcheck disable=SC2086
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 "mpirun.$library" $here \
+      -n 1 "$cases" traffic --pes 1 --chare-progress 10 : -n 1 "$cases" traffic --pes 1 --framing 8192,200 \
+      2>"$tmp/told" </dev/null || fail "given to one: status $?"
+    told "at most 8192 bytes, messages above 200 bytes alone$"
+    by_mpi "$library" 2 faltering --pes 1 && fail "a serialize() that throws: status 0"
+    told "PE 0: .*Stutterer::begin of element .0.: as told"
     by_mpi "$library" 2 outspoken --pes 2 || fail "outspoken: status $?"
     by_mpi "$library" 3 outspoken --pes 1 --framing 1024,65536 || fail "outspoken: status $?"
     # Under nigh run --mpi those of a node are a space; several nodes can't be.

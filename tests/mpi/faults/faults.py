@@ -49,8 +49,10 @@ class Fault:
         if alone.ended and not with_us.ended:
             self.fail(f"{name}: hangs with us, not alone", with_us)
         elif alone.ended and (alone.code == 0) != (with_us.code == 0) and not any(
-            (self.jobs.run(commands[0], limit, env, **more).code == 0) == (with_us.code == 0) for _ in range(20)
-        ):  # alone, some faults end now this way, now that: whichever of the launcher and a rank comes first
+            (self.jobs.run(commands[0], limit, env, **more).code == 0) == (with_us.code == 0)
+            or (self.jobs.run(commands[1], limit, env, **more).code == 0) == (alone.code == 0)
+            for _ in range(20)
+        ):  # some faults end now this way, now that: whichever of the launcher and a rank comes first
             self.fail(f"{name}: status {with_us.code}, alone {alone.code}", with_us)
         right = [x for x in alone.text.splitlines() if x.startswith("right")]
         # Of a job that ends badly, what a rank has written may be lost on its way through the launcher.
