@@ -150,16 +150,16 @@ TEST(Feed, WhoeverDoesNotReadHoldsUpNobody) {
   ASSERT_TRUE(deaf.hears("first"));
   deaf.stall();
   const std::string large = "\"" + std::string(200000, 'x') + "\"";
-  const double began = now();
+  const double began = now();  // held up it would be for ever; a busy host takes seconds
   for (int i = 0; i < 1000; ++i) feed->log(large);
-  EXPECT_LT(now() - began, 3);
+  EXPECT_LT(now() - began, 20);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until nothing more goes into its connection
   feed->log("\"end\"");
   EXPECT_TRUE(Listener(feed->url()).hears("end"));
   EXPECT_TRUE(httplib::Client(feed->url()).Get("/metrics"));
   const double closing = now();
   feed.reset();
-  EXPECT_LT(now() - closing, 3);
+  EXPECT_LT(now() - closing, 20);
 }
 
 TEST(Feed, ManyListenersLeaveRoomForMetrics) {
