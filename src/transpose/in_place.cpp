@@ -1,0 +1,193 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Transposing without a second matrix. A square is exchanged tile by tile about its diagonal, through two
+// scratches that stay in L1. For other shapes (m rows, n columns, c = gcd(m, n), b = n / c, a = m / c) the
+// permutation of all elements is the product of three that stay within a column or a row, so that one column
+// or row of scratch is enough:
+//
+//      1. if c > 1, column j is turned by j / b:      row i takes what was in row (i + j / b) mod m
+//      2. within row i, what is in column j goes to   ((i + j / b) mod m + j m) mod n
+//      3. within column j, row i takes what was in    (j + i n - i / a) mod m
+//
+// (Catanzaro, Keller, Garland, PPoPP 2014.) Columns are taken as many together as fill a line.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "transpose/local.hpp"
+
+namespace nigh::transpose {
+
+namespace {
+constexpr std::size_t tile = 32, line = 64;
+
+struct Square {
+  std::byte* data;
+  std::size_t side, stride, element;
+  [[nodiscard]] std::byte* at(std::size_t row, std::size_t column) const {
+    return data + (row * stride + column) * element;
+  }
+};
+
+// The tile at (row, column) and its mirror image change places. Both scratches are written before the matrix
+// is.
+void exchange(const Square& square, std::size_t row, std::size_t column) {
+  alignas(line) std::byte one[tile * tile * 16], other[tile * tile * 16];
+  const std::size_t rows = std::min(tile, square.side - row), columns = std::min(tile, square.side - column);
+  const auto turn = kernels().cached[Kernels::index(square.element)];
+  turn({square.at(row, column), square.stride, one, tile, rows, columns});
+  if (row != column) turn({square.at(column, row), square.stride, other, tile, columns, rows});
+  const std::size_t scratch_row = tile * square.element;
+  for (std::size_t i = 0; i < columns; ++i)
+    std::memcpy(square.at(column + i, row), one + i * scratch_row, rows * square.element);
+  if (row == column) return;
+  for (std::size_t i = 0; i < rows; ++i)
+    std::memcpy(square.at(row + i, column), other + i * scratch_row, columns * square.element);
+}
+
+// `count` things are taken `grain` at a time by whoever is free.
+class Queue {
+ public:
+  Queue(std::size_t count, std::size_t grain) : count_(count), grain_(grain) {}
+  template <class Work>
+  void serve(const Work& work) {
+    for (;;) {
+      const std::size_t first = next_.fetch_add(grain_, std::memory_order_relaxed);
+      if (first >= count_) return;
+      work(first, std::min(count_, first + grain_));
+    }
+  }
+
+ private:
+  const std::size_t count_, grain_;
+  std::atomic<std::size_t> next_{0};
+};
+
+// Element is what is moved: a type of its size without a meaning.
+template <std::size_t bytes>
+struct Element {
+  std::byte value[bytes];
+};
+
+template <class T>
+class Rectangle {
+ public:
+  Rectangle(std::byte* data, std::size_t rows, std::size_t columns)
+      : data_(data), m_(rows), n_(columns), c_(std::gcd(rows, columns)), a_(rows / c_), b_(columns / c_) {}
+
+  static constexpr std::size_t together = line / sizeof(T);  // columns
+  [[nodiscard]] std::size_t scratch_bytes() const { return std::max(m_ * together, n_) * sizeof(T); }
+
+  // All remainders are counted along: a division for each element would take longer than its memory.
+  void turn_columns(Queue& queue, T* scratch) {
+    if (c_ == 1) return;
+    permute_columns(
+        queue, scratch, [this](std::size_t j) { return j / b_ % m_; }, [](std::size_t) { return 1; });
+  }
+
+  void permute_rows(Queue& queue, T* scratch) {
+    const std::size_t step = m_ % n_;
+    queue.serve([&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) {
+        std::size_t row = i, row_of_n = i % n_, along = 0;  // (i + j / b) mod m, that mod n, j m mod n
+        for (std::size_t j = 0, in_b = 0; j < n_; ++j) {
+          const std::size_t to = row_of_n + along;
+          scratch[to < n_ ? to : to - n_] = get(i, j);
+          along = along + step < n_ ? along + step : along + step - n_;
+          if (++in_b < b_) continue;
+          in_b = 0;
+          row = row + 1 < m_ ? row + 1 : 0;
+          row_of_n = row == 0 || row_of_n + 1 == n_ ? 0 : row_of_n + 1;
+        }
+        std::memcpy(at(i, 0), scratch, n_ * sizeof(T));
+      }
+    });
+  }
+
+  void permute_columns_last(Queue& queue, T* scratch) {
+    permute_columns(
+        queue, scratch, [this](std::size_t j) { return j % m_; },
+        [this](std::size_t i) { return n_ % m_ + ((i + 1) % a_ == 0 ? m_ - 1 : m_); });
+  }
+
+ private:
+  [[nodiscard]] std::byte* at(std::size_t row, std::size_t column) const {
+    return data_ + (row * n_ + column) * sizeof(T);
+  }
+  [[nodiscard]] T get(std::size_t row, std::size_t column) const {
+    T value;
+    std::memcpy(&value, at(row, column), sizeof(T));
+    return value;
+  }
+
+  // Row i of column j takes what was in row (offset(j) + step(0) + ... + step(i - 1)) mod m; offset(j) < m.
+  template <class Offset, class Step>
+  void permute_columns(Queue& queue, T* scratch, const Offset& offset, const Step& step) {
+    queue.serve([&](std::size_t first, std::size_t end) {
+      const std::size_t width = end - first;
+      std::size_t offsets[together] = {};
+      for (std::size_t k = 0; k < width; ++k) offsets[k] = offset(first + k);
+      for (std::size_t i = 0, base = 0; i < m_; base = (base + step(i)) % m_, ++i) {
+        for (std::size_t k = 0; k < width; ++k) {
+          const std::size_t row = base + offsets[k];
+          scratch[i * width + k] = get(row < m_ ? row : row - m_, first + k);
+        }
+      }
+      for (std::size_t i = 0; i < m_; ++i) std::memcpy(at(i, first), scratch + i * width, width * sizeof(T));
+    });
+  }
+
+  std::byte* data_;
+  std::size_t m_, n_, c_, a_, b_;
+};
+
+template <class T>
+bool rectangle(std::byte* data, std::size_t rows, std::size_t columns, Team& team) {
+  Rectangle<T> matrix(data, rows, columns);
+  const auto threads = static_cast<std::size_t>(team.threads());
+  const std::size_t each = (matrix.scratch_bytes() + line - 1) / line * line;
+  const std::unique_ptr<std::byte[]> scratch(new (std::nothrow) std::byte[each * threads]);
+  if (!scratch) return false;
+  const auto own = [&](int thread) {
+    return reinterpret_cast<T*>(scratch.get() + each * static_cast<std::size_t>(thread));
+  };
+  Queue turned(columns, Rectangle<T>::together), rowwise(rows, 8), last(columns, Rectangle<T>::together);
+  team.run([&](int thread) { matrix.turn_columns(turned, own(thread)); });
+  team.run([&](int thread) { matrix.permute_rows(rowwise, own(thread)); });
+  team.run([&](int thread) { matrix.permute_columns_last(last, own(thread)); });
+  return true;
+}
+}  // namespace
+
+void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std::size_t element,
+                      Team& team) {
+  const Square square{data, side, stride, element};
+  const std::size_t tiles = (side + tile - 1) / tile;
+  // The first rows of tiles are the longest, so that who is free takes what is short.
+  Queue rows(tiles, 1);
+  team.run([&](int) {
+    rows.serve([&](std::size_t first, std::size_t) {
+      for (std::size_t j = first; j < tiles; ++j) exchange(square, first * tile, j * tile);
+    });
+  });
+}
+
+bool transpose_in_place(std::byte* data, std::size_t rows, std::size_t columns, std::size_t element,
+                        Team& team) {
+  if (rows <= 1 || columns <= 1) return true;
+  if (rows == columns) {
+    transpose_square(data, rows, columns, element, team);
+    return true;
+  }
+  switch (element) {
+    case 4: return rectangle<Element<4>>(data, rows, columns, team);
+    case 8: return rectangle<Element<8>>(data, rows, columns, team);
+    default: return rectangle<Element<16>>(data, rows, columns, team);
+  }
+}
+
+}  // namespace nigh::transpose

@@ -1,0 +1,352 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The kernels of one instruction set, included by kernels.cpp once for each (Highway's scheme). Everything
+// rests on a square that fits the registers: as many rows as a vector has elements, transposed without
+// leaving them.
+//
+// `streamed` is for what no cache holds. It never writes a part of a line: a tile is gathered in a scratch
+// that stays in L1, and whole lines go from there past the caches to the matrix. Where rows of the result do
+// not begin at a line, the last line of every row is carried to the next panel, so that still only whole
+// lines are streamed:
+//
+//      from: a panel of rows, read along        scratch, one row for each column     to: row j, line by line
+//      ┌──────┬──────┬─────────►                ┌──────┬────────────────────┐        ..│ line │ line │ line
+//      │.. │ tile │ next,│ prefetched               │carry │ panel's elements   │  ───►      ▲ begins `phase`
+//      bytes before └──────┴──────┴─────────►                └──────┴────────────────────┘              the
+//      panel's first element
+//
+// The panel goes along the rows of `from`, so that hardware sees a few dozen streams; it goes over a strip of
+// columns at a time, so that the pages written stay in the TLB from one panel to the next.
+
+// What is compiled again for every instruction set has a guard that is switched, not set.
+#if defined(NIGH_TRANSPOSE_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef NIGH_TRANSPOSE_KERNELS_INL
+#undef NIGH_TRANSPOSE_KERNELS_INL
+#else
+#define NIGH_TRANSPOSE_KERNELS_INL
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "transpose/kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace nigh::transpose {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t line = 64;
+
+// How the matrix is cut for elements of one size.
+template <std::size_t element>
+struct Cut {
+  static constexpr std::size_t per_line = line / element;
+  static constexpr std::size_t panel = element == 16 ? 16 : 32;  // rows at most
+  static constexpr std::size_t tile = per_line;                  // columns
+  static constexpr std::size_t strip = 1024;                     // columns; a line is carried for each
+  static constexpr std::size_t scratch_row = line + panel * element;
+};
+
+#if HWY_TARGET == HWY_SCALAR
+template <std::size_t element>
+struct Shape {
+  static constexpr std::size_t side = 1;
+};
+
+template <std::size_t element>
+HWY_INLINE void square(const std::byte* from, std::size_t, std::byte* to, std::size_t) {
+  std::memcpy(to, from, element);
+}
+HWY_INLINE void copy_line(const std::byte* from, std::byte* to) { std::memcpy(to, from, line); }
+HWY_INLINE void stream_line(const std::byte* from, std::byte* to) { std::memcpy(to, from, line); }
+#else
+// How its elements lie in vectors. Those of 16 bytes are pairs of words.
+template <std::size_t element>
+struct Shape {
+  using Word = std::conditional_t<element == 4, std::uint32_t, std::uint64_t>;
+  static constexpr hn::ScalableTag<Word> tag{};
+  using Vector = hn::Vec<decltype(tag)>;
+  static constexpr std::size_t vector = hn::MaxLanes(tag) * sizeof(Word);  // bytes
+  static constexpr std::size_t side = vector / element;                    // of the square
+  static constexpr std::size_t per_block = 16 / element;
+  static constexpr std::size_t blocks = vector / 16;
+};
+
+template <std::size_t element>
+HWY_INLINE auto load(const std::byte* at) {
+  return hn::LoadU(Shape<element>::tag, reinterpret_cast<const typename Shape<element>::Word*>(at));
+}
+template <std::size_t element>
+HWY_INLINE void store(typename Shape<element>::Vector value, std::byte* at) {
+  hn::StoreU(value, Shape<element>::tag, reinterpret_cast<typename Shape<element>::Word*>(at));
+}
+
+// Within each 16 bytes of as many vectors as these hold elements.
+HWY_INLINE void turn_blocks(hn::Vec<hn::ScalableTag<std::uint32_t> >* v) {
+  const hn::ScalableTag<std::uint32_t> words;
+  const hn::Repartition<std::uint64_t, decltype(words)> pairs;
+  const auto a = hn::BitCast(pairs, hn::InterleaveLower(words, v[0], v[1]));
+  const auto b = hn::BitCast(pairs, hn::InterleaveUpper(words, v[0], v[1]));
+  const auto c = hn::BitCast(pairs, hn::InterleaveLower(words, v[2], v[3]));
+  const auto d = hn::BitCast(pairs, hn::InterleaveUpper(words, v[2], v[3]));
+  v[0] = hn::BitCast(words, hn::InterleaveLower(pairs, a, c));
+  v[1] = hn::BitCast(words, hn::InterleaveUpper(pairs, a, c));
+  v[2] = hn::BitCast(words, hn::InterleaveLower(pairs, b, d));
+  v[3] = hn::BitCast(words, hn::InterleaveUpper(pairs, b, d));
+}
+HWY_INLINE void turn_blocks(hn::Vec<hn::ScalableTag<std::uint64_t> >* v) {
+  const hn::ScalableTag<std::uint64_t> words;
+  const auto low = hn::InterleaveLower(words, v[0], v[1]);
+  v[1] = hn::InterleaveUpper(words, v[0], v[1]);
+  v[0] = low;
+}
+
+// Whole blocks of 16 bytes among two or four vectors, `apart` from each other.
+template <std::size_t blocks, class Tag, class Vector>
+HWY_INLINE void exchange_blocks([[maybe_unused]] Tag tag, [[maybe_unused]] Vector* v,
+                                [[maybe_unused]] std::size_t apart) {
+  if constexpr (blocks == 2) {
+    const auto low = hn::ConcatLowerLower(tag, v[apart], v[0]);
+    v[apart] = hn::ConcatUpperUpper(tag, v[apart], v[0]);
+    v[0] = low;
+  } else if constexpr (blocks == 4) {
+    const auto a = hn::ConcatLowerLower(tag, v[2 * apart], v[0]);
+    const auto b = hn::ConcatLowerLower(tag, v[3 * apart], v[apart]);
+    const auto c = hn::ConcatUpperUpper(tag, v[2 * apart], v[0]);
+    const auto d = hn::ConcatUpperUpper(tag, v[3 * apart], v[apart]);
+    v[0] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+    v[apart] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+    v[2 * apart] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(d), c);
+    v[3 * apart] = hn::OddEvenBlocks(d, hn::SwapAdjacentBlocks(c));
+  }
+}
+
+template <std::size_t element>
+HWY_INLINE void turn(typename Shape<element>::Vector* v) {
+  using S = Shape<element>;
+  if constexpr (element < 16) {
+    for (std::size_t i = 0; i < S::side; i += S::per_block) turn_blocks(v + i);
+  }
+  for (std::size_t i = 0; i < S::per_block; ++i) exchange_blocks<S::blocks>(S::tag, v + i, S::per_block);
+}
+
+// One square; strides in bytes.
+template <std::size_t element>
+HWY_INLINE void square(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride) {
+  using S = Shape<element>;
+  typename S::Vector v[S::side];
+  for (std::size_t i = 0; i < S::side; ++i) v[i] = load<element>(from + i * from_stride);
+  turn<element>(v);
+  for (std::size_t i = 0; i < S::side; ++i) store<element>(v[i], to + i * to_stride);
+}
+
+HWY_INLINE void stream_line(const std::byte* from, std::byte* to) {
+  using S = Shape<8>;
+  for (std::size_t i = 0; i < line; i += S::vector)
+    hn::Stream(load<8>(from + i), S::tag, reinterpret_cast<std::uint64_t*>(to + i));
+}
+HWY_INLINE void copy_line(const std::byte* from, std::byte* to) {
+  for (std::size_t i = 0; i < line; i += Shape<8>::vector) store<8>(load<8>(from + i), to + i);
+}
+#endif
+
+// What is too small for a square.
+template <std::size_t element>
+HWY_INLINE void singly(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride,
+                       std::size_t rows, std::size_t columns) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    for (std::size_t i = 0; i < rows; ++i)
+      std::memcpy(to + j * to_stride + i * element, from + i * from_stride + j * element, element);
+  }
+}
+
+template <std::size_t element>
+HWY_INLINE void any(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride,
+                    std::size_t rows, std::size_t columns) {
+  using S = Shape<element>;
+  std::size_t j = 0;
+  for (; j + S::side <= columns; j += S::side) {
+    std::size_t i = 0;
+    for (; i + S::side <= rows; i += S::side)
+      square<element>(from + i * from_stride + j * element, from_stride, to + j * to_stride + i * element,
+                      to_stride);
+    if (i < rows)
+      singly<element>(from + i * from_stride + j * element, from_stride, to + j * to_stride + i * element,
+                      to_stride, rows - i, S::side);
+  }
+  if (j < columns)
+    singly<element>(from + j * element, from_stride, to + j * to_stride, to_stride, rows, columns - j);
+}
+
+template <std::size_t element>
+void cached(const Block& block) {
+  using S = Cut<element>;
+  const std::size_t from_stride = block.from_stride * element, to_stride = block.to_stride * element;
+  for (std::size_t i = 0; i < block.rows; i += S::panel) {
+    any<element>(block.from + i * from_stride, from_stride, block.to + i * element, to_stride,
+                 std::min(S::panel, block.rows - i), block.columns);
+  }
+}
+
+HWY_INLINE std::size_t phase_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % line; }
+
+template <std::size_t element>
+class Strip {
+  using S = Cut<element>;
+
+ public:
+  explicit Strip(const Block& block)
+      : block_(block),
+        from_stride_(block.from_stride * element),
+        to_stride_(block.to_stride * element),
+        carries_((reinterpret_cast<std::uintptr_t>(block.to) | (block.columns > 1 ? to_stride_ : 0)) % line !=
+                 0),
+        // Lines a multiple of a page apart share a few places of a cache.
+        panel_(from_stride_ % 4096 == 0 ? std::max<std::size_t>(16, 2 * S::per_line) : S::panel),
+        whole_(block.rows / S::per_line * S::per_line) {}
+
+  void columns(std::size_t first, std::size_t end) {
+    first_ = first;
+    end_ = end;
+    for (std::size_t row = 0; row < whole_; row += panel_) {
+      const std::size_t rows = std::min(panel_, whole_ - row);
+      for (std::size_t column = first; column < end; column += S::tile) {
+        const std::size_t count = std::min(S::tile, end - column);
+        gather(row, column, rows, count);
+        if (carries_) {
+          for (std::size_t j = 0; j < count; ++j)
+            out_carrying(row, column + j, rows, scratch_ + j * S::scratch_row);
+        } else {
+          for (std::size_t j = 0; j < count; ++j)
+            out(row, column + j, rows, scratch_ + j * S::scratch_row + line);
+        }
+      }
+    }
+    rest();
+  }
+
+ private:
+  [[nodiscard]] HWY_INLINE const std::byte* source(std::size_t row, std::size_t column) const {
+    return block_.from + row * from_stride_ + column * element;
+  }
+  [[nodiscard]] HWY_INLINE std::byte* target(std::size_t row, std::size_t column) const {
+    return block_.to + column * to_stride_ + row * element;
+  }
+  [[nodiscard]] HWY_INLINE std::byte* carry(std::size_t column) { return carry_ + (column - first_) * line; }
+
+  // A tile into the scratch; what follows it is prefetched, a few lines at a time: more at once would wait
+  // for each other.
+  HWY_INLINE void gather(std::size_t row, std::size_t column, std::size_t rows, std::size_t count) {
+    constexpr std::size_t side = Shape<element>::side;
+    const std::size_t stride = from_stride_;  // a store of bytes might change what is not local
+    const std::byte* from = source(row, column);
+    if (count < S::tile) return any<element>(from, stride, scratch_ + line, S::scratch_row, rows, count);
+    const std::byte* next = column + S::tile < end_ ? from + S::tile * element : source(row + panel_, first_);
+    for (std::size_t i = 0; i < rows; i += side) {
+      for (std::size_t j = 0; j < S::tile; j += side) {
+        if (j * element % line == 0) {
+          for (std::size_t k = 0; k < side; ++k)
+            hwy::Prefetch(reinterpret_cast<const char*>(next) + (i + k) * stride + j * element);
+        }
+        square<element>(from + i * stride + j * element, stride,
+                        scratch_ + line + j * S::scratch_row + i * element, S::scratch_row);
+      }
+    }
+  }
+
+  HWY_INLINE void out(std::size_t row, std::size_t column, std::size_t rows, const std::byte* scratch) const {
+    std::byte* to = target(row, column);
+    for (std::size_t i = 0; i < rows * element; i += line) stream_line(scratch + i, to + i);
+  }
+
+  // `scratch` begins with room for the line that is carried.
+  HWY_INLINE void out_carrying(std::size_t row, std::size_t column, std::size_t rows, std::byte* scratch) {
+    std::byte* to = target(row, column);
+    const std::size_t phase = phase_of(to);
+    const std::byte* from = scratch + line - phase;
+    to -= phase;
+    if (row == 0) {
+      std::memcpy(to + phase, scratch + line, line - phase);
+    } else {
+      copy_line(carry(column), scratch);
+      stream_line(from, to);
+    }
+    for (std::size_t i = line; i < rows * element; i += line) stream_line(from + i, to + i);
+    copy_line(scratch + rows * element, carry(column));
+  }
+
+  // The rows that fill no line, after what is still carried.
+  void rest() {
+    for (std::size_t column = first_; column < end_; ++column) {
+      std::byte* to = target(whole_, column);
+      if (carries_ && whole_ > 0) {
+        const std::size_t phase = phase_of(to);
+        std::memcpy(to - phase, carry(column) + line - phase, phase);
+      }
+      singly<element>(source(whole_, column), from_stride_, to, to_stride_, block_.rows - whole_, 1);
+    }
+  }
+
+  const Block& block_;
+  const std::size_t from_stride_, to_stride_;  // bytes
+  const bool carries_;
+  const std::size_t panel_;
+  const std::size_t whole_;  // rows that fill lines
+  std::size_t first_ = 0, end_ = 0;
+  alignas(line) std::byte scratch_[S::tile * S::scratch_row];
+  alignas(line) std::byte carry_[S::strip * line];
+};
+
+template <std::size_t element>
+void streamed(const Block& block) {
+  Strip<element> strip(block);
+  for (std::size_t first = 0; first < block.columns; first += Cut<element>::strip)
+    strip.columns(first, std::min(first + Cut<element>::strip, block.columns));
+  hwy::FlushStream();
+}
+
+// Rows of bytes: to whole lines past the caches, the ends by the way of the caches.
+void copy_streamed(const Rows& rows) {
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const std::byte* from = rows.from + i * rows.from_stride;
+    std::byte* to = rows.to + i * rows.to_stride;
+    const std::size_t head = std::min(rows.bytes, (line - phase_of(to)) % line);
+    std::memcpy(to, from, head);
+    std::size_t at = head;
+    for (; at + line <= rows.bytes; at += line) stream_line(from + at, to + at);
+    std::memcpy(to + at, from + at, rows.bytes - at);
+  }
+  hwy::FlushStream();
+}
+
+void copy_cached(const Rows& rows) {
+  for (std::size_t i = 0; i < rows.count; ++i)
+    std::memcpy(rows.to + i * rows.to_stride, rows.from + i * rows.from_stride, rows.bytes);
+}
+
+constexpr const char* name() {
+  switch (HWY_TARGET) {
+    case HWY_AVX2: return "AVX2";
+    case HWY_AVX3: return "AVX-512";
+    case HWY_NEON: return "NEON";
+    default: return "scalar";
+  }
+}
+
+constexpr Kernels table{name(),
+                        {cached<4>, cached<8>, cached<16>},
+                        {streamed<4>, streamed<8>, streamed<16>},
+                        copy_cached,
+                        copy_streamed};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace nigh::transpose
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,48 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Transposing and copying in one address space: who does which part, and by the way of the caches or past
+// them. A thread writes whole rows of the result, so that their pages, touched first by it, lie on its NUMA
+// node.
+//
+//     from   0   1   2 ...  threads: a range of columns each        to   ┌────────┐ 0
+//          ┌───┬───┬───┐                                                 ├────────┤ 1
+//          │   │   │   │                                                 ├────────┤ 2
+//          └───┴───┴───┘                                                 └────────┘
+#pragma once
+
+#include "transpose/kernels.hpp"
+#include "transpose/team.hpp"
+
+namespace nigh::transpose {
+
+// Streamed: written past the caches, which is faster for all that is larger than a cache near the core, and
+// leaves what they hold. Automatic: streamed where a thread reads and writes more than fits in
+// `cached_bytes`.
+enum class Stores : std::uint8_t { automatic, cached, streamed };
+
+struct Way {
+  Stores stores = Stores::automatic;
+  std::size_t cached_bytes = std::size_t{1} << 20;
+  const Kernels* kernels = nullptr;  // nullptr: the widest
+};
+
+[[nodiscard]] constexpr bool is_element(std::size_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
+
+// The part of thread `part` of `parts`; all parts together are the whole. `element` is 4, 8 or 16 bytes.
+void transpose_part(const Block& block, std::size_t element, int part, int parts, const Way& way = {});
+void transpose(const Block& block, std::size_t element, Team& team, const Way& way = {});
+void copy_part(const Rows& rows, int part, int parts, const Way& way = {});
+void copy(const Rows& rows, Team& team, const Way& way = {});
+
+// A rows x columns matrix, row by row without gaps, becomes columns x rows in its own memory. Besides it
+// O(rows + columns) elements for each thread are used. Returns false, with nothing changed, when there is no
+// memory for those. Squares are exchanged about the diagonal; others by the three permutations of columns,
+// rows and columns of Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition",
+// PPoPP 2014.
+[[nodiscard]] bool transpose_in_place(std::byte* data, std::size_t rows, std::size_t columns,
+                                      std::size_t element, Team& team);
+// A square whose rows are `stride` elements apart.
+void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std::size_t element, Team& team);
+
+}  // namespace nigh::transpose
