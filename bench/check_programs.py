@@ -94,6 +94,22 @@ def check_alloc(program):
         assert done.returncode == 3 and f"{name} is not there" in done.stderr, f"{name}: {done.returncode} {done.stderr}"
 
 
+def check_copy(program):
+    """What is moved to a wrong place must be found out; each subject has its moves."""
+    for wrong in ([], ["--subject", "none"], ["--subject"], ["--subject", "nigh", "--teams", "0"], ["--frob"]):
+        done = run(program, wrong)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and "usage" in done.stderr, f"{wrong}: {done.stderr}"
+    everything = {"copy", "reorder", "transpose"}
+    for name, moves in (("nigh", everything), ("nigh-cached", everything), ("nigh-streamed", everything), ("loop", everything),
+                        ("prefetch", {"copy", "reorder"}), ("tiles", {"transpose"}), ("openblas", {"copy", "transpose"}),
+                        ("memcpy", everything), ("limit", everything), ("nigh-spoiled", everything)):
+        done = run(program, ["--subject", name, "--teams", "3", "--quick"])
+        report, right = json.loads(done.stdout), name != "nigh-spoiled"
+        assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
+        assert {r["name"].split()[0] for r in report["results"]} == moves, done.stdout
+        assert all(r["value"] > 0 and r["unit"] == "MB/s" for r in report["results"]), done.stdout
+
+
 def check_kneighbor(program):
     """A payload that changes on its way must be found out; MPI is there with its library."""
     for wrong in (["--subject", "none"], ["--subject"], ["--teams", "3"], ["--teams", "16"], ["--frob"]):
@@ -182,7 +198,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
+    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("copy", check_copy), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
         try:
             check(folder / name)
             print(f"ok   {name}")

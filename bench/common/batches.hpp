@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -75,8 +76,9 @@ inline double line_time(const std::vector<int>& cpus) {
 
 struct Measured {
   std::string name;
-  double value = 0;  // ns
+  double value = 0;
   bool near = false;
+  const char* unit = "ns";  // another: no lines go between threads, they are neither near nor far
 };
 
 // Median of the batches of the state that most were in; 0: the CPUs moved within each.
@@ -166,9 +168,13 @@ inline void report(const char* program, const std::vector<Measured>& results, co
                    int producers, const std::string& error) {
   std::vector<int> placement = {cpus[0]};
   for (int p = 0; cpus.size() > 1 && p < producers; ++p) placement.push_back(cpu_of_producer(cpus, p));
-  auto state = [&](bool near) { return cpus.size() < 2 ? "n/a" : near ? "near" : "far"; };
   bool near = true;
-  for (const Measured& one : results) near = near && one.near;
+  bool handed = false;
+  for (const Measured& one : results) {
+    near = near && one.near;
+    handed = handed || std::string_view(one.unit) == "ns";
+  }
+  auto state = [&](bool is_near) { return cpus.size() < 2 || !handed ? "n/a" : is_near ? "near" : "far"; };
   std::printf("{\"program\":\"%s\",\"size_bytes\":0,\"core_state\":\"%s\",\"placement\":[", program,
               state(near));
   for (std::size_t i = 0; i < placement.size(); ++i) std::printf("%s%d", i > 0 ? "," : "", placement[i]);
@@ -178,8 +184,8 @@ inline void report(const char* program, const std::vector<Measured>& results, co
   const char* comma = "";
   for (const Measured& one : results) {
     if (one.value <= 0) continue;
-    std::printf("%s{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"ns\",\"core_state\":\"%s\"}", comma,
-                one.name.c_str(), one.value, state(one.near));
+    std::printf("%s{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"core_state\":\"%s\"}", comma,
+                one.name.c_str(), one.value, one.unit, state(one.near));
     comma = ",";
   }
   std::printf("]}\n");

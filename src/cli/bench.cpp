@@ -73,6 +73,11 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
         return fail(Errc::invalid,
                     fmt::format("--teams: queues takes numbers of producers up to 1024, such as 1,4; not {}",
                                 teams.text()));
+  if (kind.is_copy())
+    for (const Teams& teams : request.teams)
+      if (teams.inner)
+        return fail(Errc::invalid,
+                    fmt::format("--teams: copy takes numbers of threads, such as 1,4; not {}", teams.text()));
   if (kind.is_alloc() && request.teams != default_teams(kind, 1, false))
     return fail(Errc::invalid,
                 fmt::format("--teams: alloc has one producer and one consumer; not {}", options.teams));

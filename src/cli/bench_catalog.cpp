@@ -35,6 +35,8 @@ const std::vector<BenchKind>& bench_kinds() {
       {"mpi-collectives", "Barrier, Bcast, Reduce, Allreduce, Alltoall", "", false, false, "collectives"},
       {"queues", "messages from many producers to one consumer: one of them, and one push", "", false, false},
       {"alloc", "memory of messages: got by one thread, given back by it or by another", "", false, false},
+      {"copy", "memory moved by one process: copied, reordered, transposed, in caches and beyond", "", false,
+       false},
       {"kneighbor", "messages among the elements of a message-driven program: one iteration", "", false,
        false},
       {"pingpong", "a message between two chares, to and fro: one way", "", false, false},
@@ -184,6 +186,8 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
   if (kind.is_alloc()) return {{1, std::nullopt}};
+  if (kind.is_copy() && cores > 1) return {{1, std::nullopt}, {cores, std::nullopt}};
+  if (kind.is_copy()) return {{1, std::nullopt}};
   if (kind.name == "pingpong") return {{2, std::nullopt}};
   if (kind.is_chare()) return default_pes(cores, quick, kind.is_lonely());
   if (kind.is_queues() && quick) return {{1, std::nullopt}, {4, std::nullopt}};
@@ -250,6 +254,16 @@ std::vector<Subject> alloc_subjects() {
     if (!library.empty()) one.environment["LD_PRELOAD"] = library;
     out.push_back(std::move(one));
   }
+  return out;
+}
+
+// Ours as it decides and both of its ways, what a compiler makes of loops, other people's, and the fastest
+// copy.
+std::vector<Subject> copy_subjects() {
+  std::vector<Subject> out;
+  for (const char* name :
+       {"nigh", "nigh-cached", "nigh-streamed", "loop", "prefetch", "tiles", "openblas", "memcpy", "limit"})
+    out.push_back({name, {}, {}, {}, {}, {"--subject", name}});
   return out;
 }
 
@@ -321,6 +335,7 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
   if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
   if (kind.is_queues()) return queue_subjects();
   if (kind.is_alloc()) return alloc_subjects();
+  if (kind.is_copy()) return copy_subjects();
   if (kind.is_chare()) return chare_subjects(kind, teams.outer, nigh);
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)
                                  : fmt::format("{},compact", teams.outer);

@@ -29,18 +29,20 @@ struct BenchKind {
   [[nodiscard]] bool is_mpi() const { return !pattern.empty(); }
   [[nodiscard]] bool is_queues() const { return name == "queues"; }
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
+  [[nodiscard]] bool is_copy() const { return name == "copy"; }
   [[nodiscard]] bool moves_elements() const { return name == "stencil" || name == "molecules"; }
   [[nodiscard]] bool is_lonely() const { return name == "self-message" || name == "false-sharing"; }
   [[nodiscard]] bool is_chare() const {
     return name == "kneighbor" || name == "pingpong" || is_lonely() || moves_elements();
   }
   // Which need no runtime.
-  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_chare(); }
+  [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_copy() || is_chare(); }
   // What ratios are to, for people.
   [[nodiscard]] const char* baseline() const {
     return is_mpi()                  ? "the library alone"
            : is_queues()             ? "moodycamel-bulk"
            : is_alloc()              ? "mimalloc"
+           : is_copy()               ? "memcpy"
            : name == "false-sharing" ? "state apart"
            : is_chare()              ? "MPICH"
                                      : "unbound";

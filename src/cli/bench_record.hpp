@@ -76,7 +76,7 @@ std::vector<BenchRecord> summarise(const std::string& bench, const std::string& 
                                    const std::string& teams, const std::vector<Observation>& observations);
 
 // The subject that others are compared with: `unbound` for OpenMP, `library` (MPI as it is) for
-// communication, moodycamel's bulk mode for queues, mimalloc for memory.
+// communication, moodycamel's bulk mode for queues, mimalloc for memory, memcpy for copies.
 bool is_baseline(const std::string& subject);
 
 // Whether larger values are better (rates), else smaller ones are (times).

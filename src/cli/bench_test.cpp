@@ -204,6 +204,21 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
   EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
 }
 
+TEST(BenchCatalog, CopiesAreHeldAgainstMemcpyByOneThreadAndByAll) {
+  const auto kind = find_bench("copy").value();
+  EXPECT_EQ(runtimes_of(kind), std::vector<std::string>{"threads"});
+  EXPECT_EQ(program_name(kind, "threads"), "copy");
+  EXPECT_EQ(default_teams(kind, 1, false), (std::vector<Teams>{{1, std::nullopt}}));
+  EXPECT_EQ(default_teams(kind, 6, true), (std::vector<Teams>{{1, std::nullopt}, {6, std::nullopt}}));
+  EXPECT_TRUE(is_baseline(kind.baseline()));
+  std::string names;
+  for (const Subject& s : subjects_for(kind, "threads", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh")) {
+    names += s.name + " ";
+    EXPECT_EQ(s.options, (std::vector<std::string>{"--subject", s.name}));
+  }
+  EXPECT_EQ(names, "nigh nigh-cached nigh-streamed loop prefetch tiles openblas memcpy limit ");
+}
+
 TEST(BenchCatalog, MemoryIsHeldAgainstOtherMallocs) {
   const auto kind = find_bench("alloc").value();
   EXPECT_EQ(runtimes_of(kind), std::vector<std::string>{"threads"});

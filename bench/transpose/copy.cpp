@@ -1,0 +1,344 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory moved in one address space, from what fits a core's caches to what no cache holds: seed 002's
+// pictures of its local steps. MB/s, read and written together.
+//
+//     copy        a matrix as it is
+//     reorder     the seed's local reorder, A(i1l, i1g, i2l) -> a1(i1l, i2l, i1g) with 8 parts i1g
+//     transpose   of doubles; `odd`: a side that is no multiple of a line
+//
+// Every subject moves the same bytes by the same number of threads, each of which does the same share.
+// `limit` copies from sixteen places at once, whole lines past the caches: no order is faster here; `memcpy`
+// copies in all three.
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/batches.hpp"
+#include "transpose/local.hpp"
+
+namespace {
+
+using bench::now;
+using nigh::transpose::Block;
+using nigh::transpose::Rows;
+using nigh::transpose::Stores;
+using nigh::transpose::Team;
+
+constexpr std::size_t parts_of_reorder = 8, word = sizeof(double);
+
+// A square of doubles and where it goes; both on huge pages where there are any, as programs that care have
+// them.
+class Pair {
+ public:
+  explicit Pair(std::size_t side) : side_(side), bytes_(side * side * word) {
+    for (double** matrix : {&from_, &to_}) {
+      void* at = mmap(nullptr, room(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (at == MAP_FAILED) throw std::bad_alloc();
+      madvise(at, room(), MADV_HUGEPAGE);
+      *matrix = static_cast<double*>(at);
+    }
+    for (std::size_t i = 0; i < side * side; ++i) from_[i] = static_cast<double>(i) + 0.5;
+    std::memset(to_, 0, bytes_);
+  }
+  ~Pair() {
+    munmap(from_, room());
+    munmap(to_, room());
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  [[nodiscard]] std::size_t side() const { return side_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] const double* from() const { return from_; }
+  [[nodiscard]] double* to() { return to_; }
+  [[nodiscard]] const std::byte* source() const { return reinterpret_cast<const std::byte*>(from_); }
+  [[nodiscard]] std::byte* target() { return reinterpret_cast<std::byte*>(to_); }
+
+ private:
+  [[nodiscard]] std::size_t room() const { return (bytes_ + (4U << 20)) >> 21 << 21; }
+  std::size_t side_, bytes_;
+  double* from_ = nullptr;
+  double* to_ = nullptr;
+};
+
+struct Range {
+  std::size_t first, end;
+};
+Range share(std::size_t count, std::size_t grain, int part, int parts) {
+  const std::size_t grains = (count + grain - 1) / grain;
+  const auto cut = [&](int p) {
+    return std::min(count, grains * static_cast<std::size_t>(p) / static_cast<std::size_t>(parts) * grain);
+  };
+  return {cut(part), cut(part + 1)};
+}
+
+enum class Move { copy, reorder, transpose, none };
+// What one of `parts` threads does of a move.
+using Work = std::function<void(Pair&, Move, int part, int parts)>;
+
+// The rows of part g of the reorder: i2l rows of i1l elements.
+Rows rows_of(Pair& pair, std::size_t g) {
+  const std::size_t run = pair.bytes() / pair.side() / parts_of_reorder;
+  return {pair.source() + g * run,
+          run * parts_of_reorder,
+          pair.target() + g * run * pair.side(),
+          run,
+          pair.side(),
+          run};
+}
+constexpr std::size_t gathered = 4096;  // bytes that a `copy` is cut into, so that threads share it
+
+void nigh_work(Stores stores, Pair& pair, Move move, int part, int parts) {
+  if (stores == Stores::automatic)
+    stores = 2 * pair.bytes() / static_cast<std::size_t>(parts) > nigh::transpose::Way().cached_bytes
+                 ? Stores::streamed
+                 : Stores::cached;
+  const nigh::transpose::Way way{stores, 0, nullptr};
+  if (move == Move::transpose) {
+    transpose_part({pair.source(), pair.side(), pair.target(), pair.side(), pair.side(), pair.side()}, word,
+                   part, parts, way);
+  } else if (move == Move::copy) {
+    copy_part({pair.source(), 0, pair.target(), 0, 1, pair.bytes()}, part, parts, way);
+  } else {
+    for (std::size_t g = 0; g < parts_of_reorder; ++g) copy_part(rows_of(pair, g), part, parts, way);
+  }
+}
+
+// For the test of the verification.
+void spoiled(Pair& pair, Move move, int part, int parts) {
+  nigh_work(Stores::automatic, pair, move, part, parts);
+  if (part == 0) pair.to()[pair.side() / 2] += 1;
+}
+
+// Runs by `copy_run(to, from, bytes)`.
+template <class Copy>
+void by_runs(Pair& pair, Move move, int part, int parts, const Copy& copy_run) {
+  if (move == Move::reorder) {
+    for (std::size_t g = 0; g < parts_of_reorder; ++g) {
+      const Rows rows = rows_of(pair, g);
+      const auto [first, end] = share(rows.count, 1, part, parts);
+      for (std::size_t i = first; i < end; ++i)
+        copy_run(rows.to + i * rows.to_stride, rows.from + i * rows.from_stride, rows.bytes);
+    }
+    return;
+  }
+  const auto [first, end] = share(pair.bytes(), gathered, part, parts);
+  copy_run(pair.target() + first, pair.source() + first, end - first);
+}
+
+// As a compiler makes it of the loop, and the same with prefetches, the seed's second picture.
+template <bool prefetches>
+void loop_run(std::byte* to, const std::byte* from, std::size_t bytes) {
+  auto* __restrict a = reinterpret_cast<double*>(to);
+  const auto* __restrict b = reinterpret_cast<const double*>(from);
+  for (std::size_t i = 0; i < bytes / word; i += 8) {
+    if (prefetches) __builtin_prefetch(b + i + 64);
+    for (std::size_t k = i; k < std::min(i + 8, bytes / word); ++k) a[k] = b[k];
+  }
+}
+
+void loops(Pair& pair, Move move, int part, int parts) {
+  if (move != Move::transpose) return by_runs(pair, move, part, parts, loop_run<false>);
+  const auto [first, end] = share(pair.side(), 8, part, parts);
+  for (std::size_t j = first; j < end; ++j)
+    for (std::size_t i = 0; i < pair.side(); ++i)
+      pair.to()[j * pair.side() + i] = pair.from()[i * pair.side() + j];
+}
+
+void prefetching(Pair& pair, Move move, int part, int parts) {
+  if (move == Move::transpose) return;
+  by_runs(pair, move, part, parts, loop_run<true>);
+}
+
+// What careful programs write by hand.
+void tiles(Pair& pair, Move move, int part, int parts) {
+  if (move != Move::transpose) return;
+  constexpr std::size_t tile = 32;
+  const std::size_t side = pair.side();
+  const auto [first, end] = share(side, tile, part, parts);
+  for (std::size_t j = first; j < end; j += tile)
+    for (std::size_t i = 0; i < side; i += tile)
+      for (std::size_t y = j; y < std::min(j + tile, end); ++y)
+        for (std::size_t x = i; x < std::min(i + tile, side); ++x)
+          pair.to()[y * side + x] = pair.from()[x * side + y];
+}
+
+void memcpys(Pair& pair, Move move, int part, int parts) {
+  by_runs(pair, move == Move::transpose ? Move::copy : move, part, parts,
+          [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
+}
+
+// Whatever is asked for: the fastest copy of as many bytes.
+void limit(Pair& pair, Move, int part, int parts) {
+  nigh_work(Stores::automatic, pair, Move::copy, part, parts);
+}
+
+// OpenBLAS' extension of BLAS. One thread: it has no others for this.
+using Omatcopy = void (*)(int, int, int, int, double, const double*, int, double*, int);
+Omatcopy find_omatcopy() {
+  void* const library = dlopen("libopenblas.so.0", RTLD_NOW);
+  return library ? reinterpret_cast<Omatcopy>(dlsym(library, "cblas_domatcopy")) : nullptr;
+}
+void openblas(Omatcopy omatcopy, Pair& pair, Move move, int part, int parts) {
+  if (move == Move::reorder) return;
+  const auto [first, end] = share(pair.side(), 8, part, parts);
+  const int side = static_cast<int>(pair.side()), columns = static_cast<int>(end - first);
+  if (columns == 0) return;
+  if (move == Move::transpose) {
+    omatcopy(101, 112, side, columns, 1.0, pair.from() + first, side, pair.to() + first * pair.side(), side);
+  } else {
+    omatcopy(101, 111, columns, side, 1.0, pair.from() + first * pair.side(), side,
+             pair.to() + first * pair.side(), side);
+  }
+}
+
+[[noreturn]] void wrong_use(const std::string& what) {
+  std::fprintf(stderr,
+               "copy: %s; usage: copy --subject "
+               "nigh|nigh-cached|nigh-streamed|loop|prefetch|tiles|memcpy|openblas|limit "
+               "[--teams THREADS] [--quick]\n",
+               what.c_str());
+  std::exit(2);
+}
+
+// What a subject does when it is asked for a copy, a reorder, a transpose.
+struct Subject {
+  Work work;
+  std::array<Move, 3> does;
+};
+
+Subject find_subject(const std::string& name) {
+  using std::placeholders::_1, std::placeholders::_2, std::placeholders::_3, std::placeholders::_4;
+  constexpr Move copy = Move::copy, reorder = Move::reorder, transpose = Move::transpose, none = Move::none;
+  const auto ours = [](Stores stores) { return std::bind(nigh_work, stores, _1, _2, _3, _4); };
+  if (name == "nigh") return {ours(Stores::automatic), {copy, reorder, transpose}};
+  if (name == "nigh-cached") return {ours(Stores::cached), {copy, reorder, transpose}};
+  if (name == "nigh-streamed") return {ours(Stores::streamed), {copy, reorder, transpose}};
+  if (name == "nigh-spoiled") return {spoiled, {copy, reorder, transpose}};
+  if (name == "loop") return {loops, {copy, reorder, transpose}};
+  if (name == "prefetch") return {prefetching, {copy, reorder, none}};
+  if (name == "tiles") return {tiles, {none, none, transpose}};
+  if (name == "memcpy") return {memcpys, {copy, reorder, copy}};
+  if (name == "limit") return {limit, {copy, copy, copy}};
+  if (name == "openblas") {
+    const Omatcopy omatcopy = find_omatcopy();
+    if (omatcopy) return {std::bind(openblas, omatcopy, _1, _2, _3, _4), {copy, none, transpose}};
+    std::fprintf(stderr, "copy: libopenblas.so.0 is not there; install libopenblas0-pthread\n");
+    std::exit(3);
+  }
+  wrong_use("'" + name + "' is no subject");
+}
+
+bool right(Pair& pair, Move move) {
+  const std::size_t side = pair.side(), run = side / parts_of_reorder;
+  for (std::size_t i = 0; i < side; ++i) {
+    for (std::size_t j = 0; j < side; ++j) {
+      const double value = pair.from()[i * side + j];
+      const std::size_t at = move == Move::copy        ? i * side + j
+                             : move == Move::transpose ? j * side + i
+                                                       : j / run * run * side + i * run + j % run;
+      if (pair.to()[at] != value) return false;
+    }
+  }
+  return true;
+}
+
+class Run {
+ public:
+  Run(Subject subject, int threads, const std::vector<int>& cpus, bool quick)
+      : subject_(std::move(subject)), team_(threads, seats(threads, cpus)), quick_(quick) {}
+
+  // Sides are multiples of 8, but for the odd ones.
+  void size(const std::string& name, std::size_t side) {
+    Pair pair(side);
+    if (side % 8 == 0) {
+      measure("copy " + name, pair, Move::copy);
+      measure("reorder " + name, pair, Move::reorder);
+    }
+    measure((side % 8 == 0 ? "transpose " : "transpose odd ") + name, pair, Move::transpose);
+  }
+  [[nodiscard]] const std::vector<bench::Measured>& results() const { return results_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+ private:
+  static std::vector<nigh::CpuSet> seats(int threads, const std::vector<int>& cpus) {
+    std::vector<nigh::CpuSet> out;
+    for (int i = 0; i < threads; ++i) out.push_back({cpus[static_cast<std::size_t>(i) % cpus.size()]});
+    return out;
+  }
+
+  void measure(const std::string& name, Pair& pair, Move move) {
+    const Move done = subject_.does[static_cast<std::size_t>(move)];
+    if (done == Move::none) return;
+    const std::function<void(int)> work = [&](int thread) {
+      subject_.work(pair, move, thread, team_.threads());
+    };
+    std::memset(pair.to(), 0, pair.bytes());
+    team_.run(work);
+    if (!right(pair, done) && error_.empty()) error_ = name + " moved something to a wrong place";
+    const int calls =
+        static_cast<int>(std::max<std::size_t>(1, (quick_ ? 1U << 20 : 8U << 20) / pair.bytes()));
+    std::vector<double> times;
+    for (int batch = 0; batch < (quick_ ? 5 : 9); ++batch) {
+      const double from = now();
+      for (int call = 0; call < calls; ++call) team_.run(work);
+      times.push_back((now() - from) / calls);
+    }
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                     times.end());
+    const double each = times[times.size() / 2];
+    results_.push_back({name, 2e-6 * static_cast<double>(pair.bytes()) / each, true, "MB/s"});
+  }
+
+  Subject subject_;
+  Team team_;
+  bool quick_;
+  std::vector<bench::Measured> results_;
+  std::string error_;
+};
+
+std::string size_name(std::size_t bytes) {
+  return bytes < (1U << 20) ? std::to_string(bytes >> 10) + " KiB" : std::to_string(bytes >> 20) + " MiB";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string subject;
+  int threads = 1;
+  bool quick = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--quick") {
+      quick = true;
+    } else if (i + 1 < argc && option == "--subject") {
+      subject = argv[++i];
+    } else if (i + 1 < argc && option == "--teams") {
+      threads = std::atoi(argv[++i]);
+    } else {
+      wrong_use("unknown option " + option);
+    }
+  }
+  if (threads < 1 || threads > 4096) wrong_use("not a number of threads from 1 to 4096");
+  const std::vector<int> cpus = bench::usable_cpus();
+  bench::sit_on(cpus[0]);
+  Run run(find_subject(subject), threads, cpus, quick);
+  // Squares of doubles: from what fits L1 to 128 MiB, every fourth in the short form.
+  for (std::size_t side = 64, count = 0; side <= 4096; side *= 2, ++count) {
+    if (quick && (count % 3 != 0 || side > 2048)) continue;
+    run.size(size_name(side * side * word), side);
+  }
+  if (!quick) run.size("128 MiB", 4099);
+  bench::report("copy", run.results(), cpus, threads - 1, run.error());
+  return run.error().empty() ? 0 : 1;
+}
