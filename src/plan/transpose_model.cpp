@@ -21,7 +21,8 @@ constexpr double as_fast = 0.01;  // differences below are no reason
 
 // The largest of `parts` parts of `whole`.
 double largest_part(std::uint64_t whole, std::uint64_t parts) {
-  return static_cast<double>((whole + parts - 1) / parts);
+  const std::uint64_t rows = (whole + parts - 1) / parts;
+  return static_cast<double>(rows);
 }
 
 // Seconds to move bytes (read and written) at MB/s.
@@ -86,9 +87,9 @@ TransposeSteps Predictor::one_pass() const {
   if (others == 0) return out;
   out.local_reorder = copy_seconds(leaves, rate);
   out.local_transpose = copy_seconds(leaves, rate * transposing_);
-  const int senders = std::min(way_.ranks, others), rest = others % senders;
+  const int senders = std::min(way_.ranks, others), rounds = others / senders, rest = others % senders;
   const double message = piece(nodes) / way_.panels;
-  out.between_nodes = way_.panels * (others / senders) * network_.message_seconds(message, senders);
+  out.between_nodes = way_.panels * rounds * network_.message_seconds(message, senders);
   if (rest > 0) out.between_nodes += way_.panels * network_.message_seconds(message, rest);
   if (way_.panels > 1) {
     const double packing = out.local_reorder + out.local_transpose, part = packing / way_.panels;

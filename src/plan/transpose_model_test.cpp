@@ -107,6 +107,13 @@ TEST(TransposeModel, ThreeStepsByHand) {
   EXPECT_EQ(s.overlapped, 0);
 }
 
+TEST(TransposeModel, TheLargestPartCounts) {
+  const TransposeWay way{2, 2, Method::three_steps, 1};
+  const TransposeSteps uneven = plain({601, 601, 8, 3, 4}, way), even = plain({606, 606, 8, 3, 4}, way);
+  EXPECT_DOUBLE_EQ(uneven.between_nodes, even.between_nodes);
+  EXPECT_DOUBLE_EQ(uneven.local_reorder * 606, even.local_reorder * 601);  // as many rows, fewer columns
+}
+
 TEST(TransposeModel, OnePassByHand) {
   // 4 nodes: blocks of 200 rows, 1280000 B; pieces of 200 x 200 doubles, 320000 B; 2 senders, 3 others.
   const TransposeDemand demand{800, 800, 8, 4, 4};
