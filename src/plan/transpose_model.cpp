@@ -55,14 +55,16 @@ class Predictor {
 };
 
 // Only the thread that started the others calls MPI, so all wait for it in each of the P steps. What goes
-// from rank to rank of a node is copied twice, through a buffer that both see.
+// from rank to rank of a node is copied twice, through a buffer that both see. A step finds its data in a
+// cache only if all that is touched before it is needed again fits in: A, a1, a2 and B.
 TransposeSteps Predictor::three_steps() const {
   const int ranks = way_.ranks;
   const auto all = static_cast<std::uint64_t>(ranks) * static_cast<std::uint64_t>(demand_.nodes);
   const double mine = 2 * block(all), sent = 2 * piece(all);
-  const double own_rate = copying_.rate(mine, way_.threads, ranks);
-  const double node_rate = copying_.rate(mine * ranks, ranks * way_.threads, 1);
-  const double between_ranks = copying_.rate(mine * ranks, ranks, 1);
+  const double touched = 2 * mine;
+  const double own_rate = copying_.rate(touched, way_.threads, ranks);
+  const double node_rate = copying_.rate(touched * ranks, ranks * way_.threads, 1);
+  const double between_ranks = copying_.rate(touched * ranks, ranks, 1);
   TransposeSteps out;
   out.local_reorder = copy_seconds(mine * ranks, own_rate);
   out.on_node = copy_seconds(sent * ranks, node_rate) +
@@ -80,7 +82,7 @@ TransposeSteps Predictor::one_pass() const {
   const int threads = way_.ranks * way_.threads, others = demand_.nodes - 1;
   const auto nodes = static_cast<std::uint64_t>(demand_.nodes);
   const double mine = 2 * block(nodes), stays = mine / demand_.nodes, leaves = mine - stays;
-  const double rate = copying_.rate(mine, threads, 1);
+  const double rate = copying_.rate(mine + leaves, threads, 1);
   TransposeSteps out;
   out.on_node = copy_seconds(stays, rate * transposing_);
   out.synchronisation = (others > 0 ? 2 + 2 * way_.panels : 2) * copying_.barrier_seconds(threads);

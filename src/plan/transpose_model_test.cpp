@@ -70,6 +70,8 @@ TEST(TransposeModel, ShowsWhatTheSeedSaysIsTheReason) {
   EXPECT_LT(coarse.between_nodes, fine.between_nodes / 3);   // hybrid: latency and granularity
   EXPECT_GT(coarse.synchronisation, 0);                      // "additional synchronization steps"
   EXPECT_EQ(fine.synchronisation, 0);
+  EXPECT_LT(on_sp(on_sp(4000), mpi).local_reorder, 0.01);  // four blocks of 2 MB are in 8 MB
+  EXPECT_GT(on_sp(on_sp(4100), mpi).local_reorder, 0.01);
   const TransposeSteps large = on_sp(on_sp(10000), mpi);
   EXPECT_NEAR(large.local_reorder, on_sp(on_sp(10000), hybrid).local_reorder, 0.01 * large.local_reorder);
 }
