@@ -78,14 +78,19 @@ Result<TransposePlan> make_transpose_plan(const TransposeOptions& options, const
   return plan;
 }
 
+std::pair<int, TransposeMethod> kind_of(const TransposeForecast& forecast) {
+  return {forecast.way.ranks, forecast.way.method};
+}
+
 // Of the same ranks, threads and method only the fastest number of panels; in order of ranks, then method.
-std::vector<TransposeForecast> best_panels(std::vector<TransposeForecast> ways) {
-  const auto kind = [](const TransposeForecast& f) { return std::pair(f.way.ranks, f.way.method); };
-  std::stable_sort(ways.begin(), ways.end(), [&](const auto& a, const auto& b) { return kind(a) < kind(b); });
-  ways.erase(
-      std::unique(ways.begin(), ways.end(), [&](const auto& a, const auto& b) { return kind(a) == kind(b); }),
-      ways.end());
-  return ways;
+std::vector<TransposeForecast> best_panels(const std::vector<TransposeForecast>& ways) {
+  std::vector<TransposeForecast> out;
+  for (const TransposeForecast& one : ways)  // the fastest first, so the first of its kind stays
+    if (std::none_of(out.begin(), out.end(),
+                     [&](const TransposeForecast& other) { return kind_of(other) == kind_of(one); }))
+      out.push_back(one);
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return kind_of(a) < kind_of(b); });
+  return out;
 }
 
 double fft_of(const TransposePlan& plan, const TransposeDemand& demand, double seconds) {
@@ -170,7 +175,7 @@ Document curve(const TransposePlan& plan, const char* key, const std::vector<std
       demand.rows = demand.columns = value;
     auto ways = every_way(plan.costs.network, plan.costs.copying, demand);
     if (!ways) continue;
-    for (const TransposeForecast& forecast : best_panels(*std::move(ways))) {
+    for (const TransposeForecast& forecast : best_panels(*ways)) {
       Document point = {{key, value}};
       point.update(way_document(plan, demand, forecast));
       out.push_back(std::move(point));

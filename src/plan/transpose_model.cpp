@@ -127,7 +127,8 @@ Result<void> check_figures(const Network& network, const CopyRates& copying, con
 bool is_better(const TransposeForecast& a, const TransposeForecast& b) {
   const double now = a.steps.total(), other = b.steps.total();
   if (now != other) return now < other;
-  return std::tie(a.way.ranks, a.way.panels) < std::tie(b.way.ranks, b.way.panels);
+  return std::tie(a.way.ranks, a.way.panels, a.way.method) <
+         std::tie(b.way.ranks, b.way.panels, b.way.method);
 }
 
 struct NamedStep {
@@ -204,7 +205,7 @@ Result<std::vector<TransposeForecast>> every_way(const Network& network, const C
       return tl::unexpected(steps.error());
   }
   if (out.empty()) return tl::unexpected(demand.check().error());
-  std::stable_sort(out.begin(), out.end(), is_better);
+  std::sort(out.begin(), out.end(), is_better);
   return out;
 }
 
