@@ -51,6 +51,12 @@ _nigh() {
       return ;;
     --interval|--cost|--duration|--listen)
       return ;;
+    --type)
+      mapfile -t COMPREPLY < <(compgen -W "double float complex complex-float" -- "$cur")
+      return ;;
+    --transpose)
+      mapfile -t COMPREPLY < <(compgen -W "1000x1000 10000x10000" -- "$cur")
+      return ;;
     --share)
       mapfile -t COMPREPLY < <(compgen -W "data" -- "$cur")
       return ;;
@@ -61,10 +67,10 @@ _nigh() {
   local options=
   case $command in
     machine) options="--model --machine --json --svg --list-models --no-color --probe --quick --nodes --no-store" ;;
-    plan) options="--teams --mask --model --machine --root --json --svg --all --no-color" ;;
+    plan) options="--teams --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     run) options="--ranks --bind --mpi --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
-      nested-stream nested-sync geothermal nested-overhead mpi queues alloc kneighbor pingpong self-message false-sharing stencil molecules slide5 placement" ;;
+      nested-stream nested-sync geothermal nested-overhead mpi queues alloc kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model" ;;
     report) options="--out --bench --peers --trace --account --machine --no-run --summary --json" ;;
     watch) options="--pid --all --apply --advise --policy --pages --interval --cost --duration --memory --machine --log --listen
       --meters --demo --undo --json --quiet" ;;

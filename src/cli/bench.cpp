@@ -225,7 +225,7 @@ void add_bench(CLI::App& app, int& status) {
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
       "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, pingpong, "
       "self-message, "
-      "false-sharing, stencil, molecules, slide5, placement; none: list them");
+      "false-sharing, stencil, molecules, slide5, placement, transpose-model; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/bench_transpose.hpp"
 #include "machine/load.hpp"
 #include "plan/asymmetric.hpp"
 #include "plan/programs.hpp"
@@ -227,6 +228,9 @@ const std::vector<ModelBench>& model_benches() {
        "the simulator against AsymSched's table: streamcluster on two nodes of an Opteron 6272 machine"},
       {"placement",
        "policies of asymmetric placement in the simulator: speed relative to the average placement"},
+      {transpose_bench,
+       "the cost model of the distributed transpose against seed 002's figures: ranks or threads on 16 "
+       "nodes"},
   };
   return all;
 }
@@ -237,6 +241,7 @@ bool is_model_bench(const std::string& name) {
 }
 
 Result<BenchFile> run_model_bench(const std::string& name, bool quick) {
+  if (name == transpose_bench) return run_transpose_model();
   return name == "slide5" ? run_slide5() : run_placement(quick);
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Benchmarks that are computed, not run: the link model against a published table (slide5), and the policies
-// of asymmetric placement against each other (placement), both on the shipped model of AsymSched's machine.
+// of asymmetric placement against each other (placement), both on the shipped model of AsymSched's machine;
+// the cost model of the transpose against its seed's figures (transpose-model, see bench_transpose.hpp).
 // Their records have the form of all others; what they say is a prediction, and is called so wherever it is
 // shown.
 #pragma once
@@ -22,7 +23,7 @@ bool is_model_bench(const std::string& name);
 
 // slide5: subjects nigh and published. placement: worst, average, hops, memory-only, best, paper, improved;
 // the unit is "%" of speed above the average placement; the spread is over starting placements (of hops: over
-// those that it can't tell apart). `quick` looks at fewer starts.
+// those that it can't tell apart). transpose-model: nigh and published. `quick` looks at fewer starts.
 Result<BenchFile> run_model_bench(const std::string& name, bool quick);
 
 // For the terminal, and as a section of the page; empty when the files hold none of these.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // `nigh plan`: where the threads of nested teams would go and why, on this computer or on any other that can
-// be named, without running anything: a picture and a table, JSON or SVG.
+// be named, without running anything: a picture and a table, JSON or SVG. With --transpose, how a matrix
+// would best be transposed by a cluster of such computers (plan_transpose.hpp).
 #include "machine/draw.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/plan_transpose.hpp"
 #include "cli/terminal.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
@@ -137,6 +139,18 @@ void print_json(const Planned& plan, int root) {
   std::fputs((out.dump(1) + '\n').c_str(), stdout);
 }
 
+// What was measured here counts for this machine alone.
+int run_transpose(const PlanOptions& options, TransposeOptions transpose) {
+  transpose.json = options.json;
+  transpose.all = options.all;
+  auto machine = chosen_machine(options);
+  if (!machine) return report_failure("plan", machine.error().message);
+  if (!is_this_machine(options)) return run_transpose_plan(transpose, *machine, nullptr);
+  auto probe = load_probe(*machine);
+  apply_stored_probe(*machine);
+  return run_transpose_plan(transpose, *machine, probe ? &*probe : nullptr);
+}
+
 int run_plan(const PlanOptions& options) {
   auto plan = make_plan(options);
   if (!plan) return report_failure("plan", plan.error().message);
@@ -152,12 +166,14 @@ int run_plan(const PlanOptions& options) {
 
 void add_plan(CLI::App& app, int& status) {
   auto options = std::make_shared<PlanOptions>();
-  auto* command = app.add_subcommand("plan", "Show where the threads of nested teams would go, and why");
-  command
-      ->add_option("--teams", options->teams,
-                   "Team sizes and strategies, outermost level first: 4,scatter,2,subcompact")
-      ->required();
-  command->add_option("--mask", options->mask, "PUs that may be used, as in 0-5,8,12-15");
+  auto* command = app.add_subcommand(
+      "plan", "Show where the threads of nested teams would go, or how to transpose a matrix, and why");
+  auto* teams = command->add_option(
+      "--teams", options->teams, "Team sizes and strategies, outermost level first: 4,scatter,2,subcompact");
+  auto words = std::make_shared<TransposeOptions>();
+  auto* transpose = add_transpose_options(*command, words)->excludes(teams);
+  command->add_option("--mask", options->mask, "PUs that may be used, as in 0-5,8,12-15")
+      ->excludes(transpose);
   auto* model =
       command->add_option("--model", options->model, "A shipped machine model (nigh machine --models)");
   command
@@ -167,12 +183,18 @@ void add_plan(CLI::App& app, int& status) {
   command
       ->add_option("--root", options->root,
                    "Which of the process's root threads that open regions: 0 is the first")
-      ->check(CLI::Range(0, NestedPlan::max_roots - 1));
+      ->check(CLI::Range(0, NestedPlan::max_roots - 1))
+      ->excludes(transpose);
   auto* json = command->add_flag("--json", options->json, "Print the plan as JSON");
-  command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json);
-  command->add_flag("--all", options->all, "List all threads, however many there are");
+  command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json)->excludes(transpose);
+  command->add_flag("--all", options->all,
+                    "List all threads, or all numbers of panels, however many there are");
   command->add_flag("--no-color", options->no_color, "No colours, also on a terminal");
-  command->callback([options, &status] { status = run_plan(*options); });
+  command->callback([=, &status] {
+    if (teams->empty() && transpose->empty()) throw CLI::RequiredError("--teams or --transpose");
+    if (words->curves && !options->json) throw CLI::RequiresError("--curves", "--json");
+    status = transpose->empty() ? run_plan(*options) : run_transpose(*options, *words);
+  });
 }
 
 }  // namespace nigh::cli

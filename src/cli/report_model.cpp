@@ -11,6 +11,7 @@
 
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
+#include "cli/bench_transpose.hpp"
 #include "cli/report_page.hpp"
 
 namespace nigh::cli {
@@ -165,6 +166,7 @@ std::string slide5_html(const BenchFile& file) {
 }  // namespace
 
 std::string model_table(const BenchFile& file) {
+  if (const std::string text = transpose_model_text(file); !text.empty()) return text + errors_text(file);
   std::string out = "Predicted by the link model on opteron-6272; nothing was run on such a machine.\n";
   if (!names_of(file, "slide5").empty()) out += slide5_text(file);
   if (!names_of(file, "placement").empty()) out += placement_text_table(file);

@@ -10,6 +10,7 @@
 #include "cli/bench_catalog.hpp"
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
+#include "cli/bench_transpose.hpp"
 #include "cli/report_style.hpp"
 #include "machine/draw.hpp"
 #include "plan/nested.hpp"
@@ -113,6 +114,8 @@ std::string head(const ReportParts& parts) {
 std::string navigation(const ReportParts& parts) {
   std::string out = "<nav><a href=\"#machine\">Machine</a><a href=\"#plans\">Plans</a>";
   if (!model_section(parts.benches).empty()) out += "<a href=\"#placement\">Asymmetric links</a>";
+  for (const BenchFile& file : parts.benches)
+    if (!transpose_model_html(file).empty()) out += "<a href=\"#transpose\">Transpose</a>";
   if (!parts.benches.empty()) out += "<a href=\"#benchmarks\">Benchmarks</a>";
   if (!parts.traces.empty()) out += "<a href=\"#traces\">Over time</a>";
   if (parts.peers) out += "<a href=\"#peers\">Other ways to bind</a>";
@@ -183,6 +186,7 @@ std::string report_page(const ReportParts& parts) {
   std::string out =
       head(parts) + navigation(parts) + facts(parts) + machine_section(parts) + plan_section(parts);
   out += model_section(parts.benches);
+  for (const BenchFile& file : parts.benches) out += transpose_model_html(file);
   std::vector<BenchFile> timed;
   for (const BenchFile& file : parts.benches)
     if (!says(file.machine, "computed")) timed.push_back(file);

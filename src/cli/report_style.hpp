@@ -82,6 +82,7 @@ summary{cursor:pointer;color:var(--nigh);font-size:.9rem;margin-bottom:.7rem}
 .policies figure{margin:.6rem 0}.policies h4{margin:0 0 .3rem}
 .policies svg{width:100%}.policies text{font:10.5px ui-sans-serif,system-ui,sans-serif;fill:var(--soft)}
 .policies rect{fill:var(--other);opacity:.55}.policies rect.seed{fill:var(--good);opacity:.9}.policies rect.ours{fill:var(--nigh);opacity:1}
+.policies polyline{fill:none;stroke:var(--other);stroke-width:1.8}.policies polyline.ours{stroke:var(--nigh)}.policies circle{fill:var(--good)}
 .policies .base{stroke:var(--ink);opacity:.5}.policies .range{stroke:var(--ink);stroke-width:1.2;opacity:.55}
 footer{margin-top:4rem;padding-top:1.2rem;border-top:1px solid var(--line);font-size:.84rem;color:var(--soft)}
 @media (max-width:40rem){main{padding:2rem 1rem}h1{font-size:2.1rem}.card table{min-width:33rem}}

@@ -4,6 +4,7 @@
 
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
+#include "cli/bench_transpose.hpp"
 #include "cli/report_page.hpp"
 #include "machine/load.hpp"
 
@@ -237,6 +238,26 @@ TEST(ModelBench, Slide5IsPredictedWithinTenPerCent) {
   auto again = bench_file_from_json(to_json(*file).dump(), "test");
   ASSERT_TRUE(again);
   EXPECT_EQ(model_table(*again), table);
+}
+
+TEST(ModelBench, TheTransposeIsPredictedWithinTenPerCent) {
+  auto file = run_model_bench("transpose-model", false);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->records.size(), 10U * 2);
+  for (const BenchRecord& r : file->records) EXPECT_TRUE(r.verified) << r.case_name;
+  EXPECT_EQ(found(*file, "4x1 10^9 FFT", "published").value.median, 317);
+  EXPECT_NEAR(found(*file, "1x4 over 4x1, 10000 x 10000", "nigh").value.median, 1.1, 0.11);
+  auto again = bench_file_from_json(to_json(*file).dump(), "test");
+  ASSERT_TRUE(again);
+  const std::string table = model_table(*again);
+  EXPECT_NE(table.find("nothing was run"), std::string::npos);
+  EXPECT_EQ(table.find("opteron"), std::string::npos) << table;
+  const std::string page = transpose_model_html(*again);
+  EXPECT_EQ(std::count(page.begin(), page.end(), '\n') > 15, true);
+  for (const char* part : {"id=\"transpose\"", "<polyline", "<circle", "1x4 over 4x1, 1000 x 1000"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  EXPECT_EQ(page.find("nan"), std::string::npos);
+  EXPECT_EQ(transpose_model_html({}), "");
 }
 
 TEST(ModelBench, PoliciesKeepTheirOrder) {

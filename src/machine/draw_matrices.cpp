@@ -31,6 +31,7 @@ std::string mark(Source source) {
     case Source::slit: return "s";
     case Source::datasheet: return "d";
     case Source::guessed: return "g";
+    case Source::fitted: return "f";
     case Source::unknown: break;
   }
   return "";
@@ -49,7 +50,8 @@ const Object& node(const Machine& m, std::size_t i) {
 
 std::vector<Source> sources_in(const Table& table, std::size_t n) {
   std::vector<Source> out;
-  for (Source s : {Source::measured, Source::hmat, Source::slit, Source::datasheet, Source::guessed})
+  for (Source s :
+       {Source::measured, Source::hmat, Source::slit, Source::datasheet, Source::guessed, Source::fitted})
     for (std::size_t i = 0; i < n * n; ++i)
       if (table.source(i) == s) {
         out.push_back(s);

@@ -10,6 +10,8 @@
 #include <set>
 
 #include "machine/draw.hpp"
+#include "machine/json_transfer.hpp"
+#include "machine/json_words.hpp"
 #include "machine/load.hpp"
 
 namespace nigh {
@@ -26,14 +28,6 @@ std::string join_path(const std::string& path, const std::string& key) {
 }
 
 std::string item_path(const std::string& path, std::size_t i) { return path + '[' + std::to_string(i) + ']'; }
-
-// A key from the file as it may stand in a message: short and printable.
-std::string quoted(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  if (text.size() > 40) text = text.substr(0, 40) + "...";
-  return '\'' + text + '\'';
-}
 
 class Reader {
  public:
@@ -70,6 +64,7 @@ class Reader {
   Ok read_matrix(const Json& links, const char* key, const char* unit, LinkMatrix& out);
   Ok read_source(const Json& source, bool known, const std::string& path, Source& out);
   Ok check_square(const Json& rows, const std::string& path);
+  Ok read_transfer(const Json& document);
 
   std::string where_;
   Error error_;
@@ -82,21 +77,6 @@ class Reader {
   std::vector<int> pu_numbers_;
   std::size_t nodes_ = 0;
 };
-
-// nlohmann's "[json.exception.parse_error.101] parse error at line 3, column 5: ..." as one sentence of ours.
-std::string parse_message(const std::string& what) {
-  auto at = what.find("] ");
-  std::string text = at == std::string::npos ? what : what.substr(at + 2);
-  for (auto bad = text.find_first_of("\n\r"); bad != std::string::npos; bad = text.find_first_of("\n\r"))
-    text[bad] = ' ';
-  const std::string lead = "parse error at ";
-  if (text.rfind(lead, 0) == 0)
-    text = "not valid JSON at " + text.substr(lead.size());
-  else
-    text = "not valid JSON: " + text;
-  if (text.size() > 240) text = text.substr(0, 240) + "...";
-  return text;
-}
 
 Reader::Ok Reader::parse(std::string_view text, Json& document) {
   if (text.size() > max_text) return refuse("", "larger than 64 MiB, which no machine file is");
@@ -171,7 +151,8 @@ Reader::Ok Reader::read_header(const Json& document) {
     return refuse("version", "is " + version.dump() +
                                  ", but this nigh reads version 1 only; a newer nigh wrote this file");
   if (!check_keys(document, "",
-                  {"format", "version", "name", "title", "origin", "notes", "tree", "pu_numbers", "links"}))
+                  {"format", "version", "name", "title", "origin", "notes", "tree", "pu_numbers", "links",
+                   "network", "copying"}))
     return false;
   auto& m = builder_.machine();
   return read_text(document, "name", m.name) && read_text(document, "title", m.title) &&
@@ -387,10 +368,15 @@ Reader::Ok Reader::read_matrix(const Json& links, const char* key, const char* u
   return true;
 }
 
+Reader::Ok Reader::read_transfer(const Json& document) {
+  auto ok = transfer_from_json(document, builder_.machine());
+  return ok || refuse("", ok.error().message);
+}
+
 Result<Machine> Reader::read(std::string_view text) {
   Json document;
   bool ok = parse(text, document) && read_header(document) && read_pu_numbers(document) &&
-            read_tree(document) && read_links(document);
+            read_tree(document) && read_links(document) && read_transfer(document);
   if (!ok) return tl::unexpected(error_);
   auto machine = builder_.finish();
   if (!machine) return fail_in(where_, machine.error());

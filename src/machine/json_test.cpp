@@ -27,7 +27,7 @@ bool same(const Machine& a, const Machine& b) {
   return a.name == b.name && a.title == b.title && a.origin == b.origin && a.notes == b.notes &&
          a.nodes == b.nodes && a.slit == b.slit && a.bandwidth.value == b.bandwidth.value &&
          a.bandwidth.source == b.bandwidth.source && a.latency.value == b.latency.value &&
-         a.latency.source == b.latency.source;
+         a.latency.source == b.latency.source && a.network == b.network && a.copying == b.copying;
 }
 
 TEST(MachineJson, CountAndPuNumbers) {
@@ -110,7 +110,7 @@ std::vector<Bad> bad_headers() {
       {R"({ "format": "nigh-machine", "version": 1 })", "f: tree: is missing"},
       {R"({ "format": "nigh-machine", "version": 1, "nam": "x", )" + tree + "}",
        "f: unknown key 'nam'; known here: format, version, name, title, origin, notes, tree, pu_numbers, "
-       "links"},
+       "links, network, copying"},
       {R"({ "format": "nigh-machine", "format": "nigh-machine", "version": 1, )" + tree + "}",
        "f: the key 'format' appears twice in one object"},
       {R"({ "format": "nigh-machine", "version": 1, "name": 3, )" + tree + "}", "f: name: must be a string"},
@@ -202,7 +202,7 @@ std::vector<Bad> bad_links() {
       {values("[[1, null], [3, null]]", R"("heard")"),
        "f: links.bandwidth.source: unknown source 'heard'; use one of unknown, measured, hmat, slit, "
        "datasheet, "
-       "guessed"},
+       "guessed, fitted"},
       {values("[[1, null], [3, null]]", R"("unknown")"),
        "f: links.bandwidth.source: can't be unknown where there is a value"},
       {values("[[1, null], [3, null]]", R"([["hmat", "hmat"], ["hmat", null]])"),
@@ -212,8 +212,45 @@ std::vector<Bad> bad_links() {
   };
 }
 
+std::vector<Bad> bad_transfers() {
+  const auto with = [](const std::string& key, const std::string& inside) {
+    return file(R"({ "type": "pu" })", ", \"" + key + "\": " + inside);
+  };
+  const auto ranges = [&](const std::string& list) {
+    return with("network", R"({ "source": "measured", "ranges": )" + list + "}");
+  };
+  const auto levels = [&](const std::string& list) {
+    return with("copying", R"({ "source": "measured", "levels": )" + list + "}");
+  };
+  const std::string rates = R"("process_mb_per_s": 1, "node_mb_per_s": 2)";
+  return {
+      {with("network", "3"), "f: network: must be an object with source, ranges, latency_growth, rate_loss"},
+      {with("network", R"({ "speed": 1 })"),
+       "f: network: unknown key 'speed'; known here: source, ranges, latency_growth, rate_loss"},
+      {with("network", "{}"), "f: network.source: is missing"},
+      {with("network", R"({ "source": "unknown" })"),
+       "f: network.source: can't be unknown where there are figures"},
+      {with("network", R"({ "source": "measured" })"), "f: network.ranges: is missing"},
+      {ranges("[]"), "f: network.ranges: must be a list of 1 to 64 objects"},
+      {ranges("[{ " + rates + " }]"), "f: network.ranges[0].latency_us: is missing"},
+      {ranges(R"([{ "latency_us": -1, )" + rates + " }]"),
+       "f: network.ranges[0].latency_us: must be a number from 0 to 1e12"},
+      {ranges(R"([{ "latency_us": 1, "process_mb_per_s": 0, "node_mb_per_s": 2 }])"),
+       "f: network.ranges[0].process_mb_per_s: must be a number above 0 and at most 1e12"},
+      {ranges(R"([{ "latency_us": 1, "upto": 0, )" + rates + " }]"),
+       "f: network.ranges[0].upto: must be a whole number from 1 to 1152921504606846976"},
+      {ranges(R"([{ "latency_us": 1, "upto": 5, )" + rates + " }]"),
+       "f: network: range 0 of the network must have an end unless it is the last, and then none"},
+      {levels(R"([{ "core_mb_per_s": 1 }])"), "f: copying.levels[0].node_mb_per_s: is missing"},
+      {levels(R"([{ "cores": 1.5, "core_mb_per_s": 1, "node_mb_per_s": 1 }])"),
+       "f: copying.levels[0].cores: must be a whole number from 1 to 65536"},
+      {levels(R"([{ "bytes": 5, "core_mb_per_s": 1, "node_mb_per_s": 1 }])"),
+       "f: copying: level 0 of copying must have a size unless it is the last, the memory, and then none"},
+  };
+}
+
 TEST(MachineJson, EachThingWrongHasItsSentence) {
-  for (const auto& list : {bad_headers(), bad_trees(), bad_links()})
+  for (const auto& list : {bad_headers(), bad_trees(), bad_links(), bad_transfers()})
     for (const auto& bad : list) {
       auto m = machine_from_json(bad.text, "f");
       ASSERT_FALSE(m) << bad.text;

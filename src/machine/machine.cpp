@@ -14,8 +14,8 @@ namespace nigh {
 namespace {
 constexpr std::array<const char*, 10> kind_names = {"machine", "group", "board", "package", "die",
                                                     "numa",    "l3",    "l2",    "core",    "pu"};
-constexpr std::array<const char*, 6> source_names = {"unknown", "measured",  "hmat",
-                                                     "slit",    "datasheet", "guessed"};
+constexpr std::array<const char*, 7> source_names = {"unknown",   "measured", "hmat",  "slit",
+                                                     "datasheet", "guessed",  "fitted"};
 
 template <std::size_t N>
 std::string join(const std::array<const char*, N>& names) {
@@ -195,7 +195,9 @@ Result<void> Machine::validate() const {
   for (int d : slit)
     if (d < 1 || d > 255) return fail(Errc::invalid, "a SLIT distance is a number from 1 to 255 (local: 10)");
   if (auto ok = validate_matrix(*this, bandwidth, "bandwidth"); !ok) return ok;
-  return validate_matrix(*this, latency, "latency");
+  if (auto ok = validate_matrix(*this, latency, "latency"); !ok) return ok;
+  if (auto ok = network.validate(); !ok) return ok;
+  return copying.validate();
 }
 
 MachineBuilder::MachineBuilder() {

@@ -21,6 +21,7 @@
 
 #include "base/cpuset.hpp"
 #include "base/result.hpp"
+#include "machine/transfer.hpp"
 
 namespace nigh {
 
@@ -46,8 +47,9 @@ struct Object {
   CpuSet pus;               // OS numbers of the PUs below (empty for a memory-only node)
 };
 
-// Where a figure comes from. A plan may be no more certain than the least certain figure it rests on.
-enum class Source : std::uint8_t { unknown, measured, hmat, slit, datasheet, guessed };
+// Where a figure comes from; fitted: so that a model gives figures that were published or measured. A plan
+// may be no more certain than the least certain figure it rests on.
+enum class Source : std::uint8_t { unknown, measured, hmat, slit, datasheet, guessed, fitted };
 const char* source_name(Source source);
 Result<Source> source_from_name(std::string_view name);
 
@@ -69,6 +71,8 @@ struct Machine {
   std::vector<int> slit;           // nodes x nodes ACPI distances, row major; empty if unknown
   LinkMatrix bandwidth;            // MB/s (10^6 bytes per second)
   LinkMatrix latency;              // ns
+  Network network;                 // between nodes of a cluster of such machines; empty if unknown
+  CopyRates copying;               // within one; empty if unknown
 
   [[nodiscard]] std::size_t node_count() const { return nodes.size(); }
   [[nodiscard]] const Object& root() const { return objects.front(); }

@@ -145,6 +145,15 @@ TEST(Models, Winterhawk2) {
   auto m = model("winterhawk2");
   EXPECT_EQ(m.summary(), "4 packages, 1 NUMA node, 4 cores, 4 PUs");
   EXPECT_EQ(m.bandwidth.value, (std::vector<double>{1600}));
+  EXPECT_EQ(m.copying.rate(1e9, 1, 4), 800);   // slide 23: 400 MB/s copied
+  EXPECT_EQ(m.copying.rate(1e6, 1, 1), 6000);  // slide 10: 3 GB/s in the cache of a processor
+  EXPECT_EQ(m.copying.rate(1e6, 4, 1), 800);   // which no two share
+  const double one = m.network.message_seconds(0, 1), four = m.network.message_seconds(0, 4);
+  EXPECT_NEAR(four / one, 3.8, 0.05);  // slide 23: "larger by nearly a factor of 4"
+  const double sent = (m.network.message_seconds(1e9, 4) - four) / (m.network.message_seconds(1e9, 1) - one);
+  EXPECT_GT(sent, 4);  // "smaller by more than a factor of 4"
+  EXPECT_LT(sent, 5);
+  EXPECT_EQ(m.network.source, Source::fitted);
 }
 
 }  // namespace

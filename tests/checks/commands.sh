@@ -25,7 +25,7 @@ refused() {
 
 refused 2 'say what to do: machine, plan, run'
 refused 2 "no command 'frob'" frob
-refused 2 'plan: --teams is required' plan
+refused 2 'plan: --teams or --transpose is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
 refused 2 'requires --probe' machine --quick
 refused 2 'excludes' machine --json --svg
@@ -42,6 +42,18 @@ refused 1 'has nodes 0-7' watch --machine opteron-6272 --memory 9 -- true
 refused 125 'this machine has nodes' run --watch --memory 1023 -- true
 refused 1 "token 2 ('spread')" plan --teams 4,spread
 refused 1 'no PU in common' plan --teams 2,scatter --model barcelona --mask 99
+refused 2 'excludes' plan --teams 2,scatter --transpose 10x10
+refused 2 'excludes' plan --transpose 10x10 --svg
+refused 2 '--nodes requires --transpose' plan --teams 2,scatter --nodes 2
+refused 2 '--curves requires --json' plan --transpose 10x10 --curves
+refused 2 'range' plan --transpose 10x10 --nodes 0
+refused 2 'range' plan --transpose 10x10 --flops -1
+for size in 10 10x 0x5 x 10x5x2 -1x5 1.5x2 99999999999999999999x1; do
+  refused 1 "plan: --transpose: '$size' is not a matrix" plan --transpose "$size" --model winterhawk2
+done
+refused 1 "no 'int'; use one of double, float" plan --transpose 10x10 --type int --model winterhawk2
+refused 1 'can.t be cut into 16 blocks' plan --transpose 10x10 --nodes 16 --model winterhawk2
+refused 1 'has 1 to 2147483648 rows' plan --transpose 10x3000000000 --model winterhawk2
 refused 1 "position 1 of 'a-b'" plan --teams 2,scatter --mask a-b
 refused 1 "no model 'nope'" machine --model nope
 refused 1 "no machine '/etc/passwd'" machine --machine /etc/passwd
@@ -51,7 +63,28 @@ refused 1 'version: is 9' machine --machine "$tmp/newer.json"
 printf '{"format": "nigh-machine", "version": 1, "tree": {"type": "machine", "children": [{"type": "pU"}]}}' >"$tmp/bad.json"
 refused 1 'tree.children\[0\].type' machine --machine "$tmp/bad.json"
 
-for words in machine 'machine --json' 'plan --teams 2,scatter' 'plan --teams 2,scatter --svg' bench --help; do
+# The transpose of seed 002: its figures, and that a file of one's own says what the shipped model says.
+"$nigh" machine --model winterhawk2 --json >"$tmp/own.json"
+for machine in winterhawk2 "$tmp/own.json"; do
+  "$nigh" plan --transpose 1000x1000 --nodes 16 --flops 800 --machine "$machine" >"$tmp/out.$(basename "$machine")" || failed=1
+done
+cmp "$tmp/out.winterhawk2" "$tmp/out.own.json" || failed=1
+grep -q '^ *1  *4  *three-steps .* 5\.[56][0-9]*  *20[5-9]' "$tmp/out.winterhawk2" || { echo "FAIL: the seed's hybrid"; failed=1; }
+grep -q '^ *4  *1  *three-steps .* 2\.5[0-9]*  *10[78]' "$tmp/out.winterhawk2" || { echo "FAIL: the seed's MPI"; failed=1; }
+grep -q '^best: .* threads*, .*% of it ' "$tmp/out.winterhawk2" || { echo "FAIL: no best way"; failed=1; }
+"$nigh" plan --transpose 4000x1000 --nodes 4 --type complex --machine barcelona --json --curves | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["format"] == "nigh-transpose" and (d["rows"], d["columns"], d["nodes"], d["cores"]) == (4000, 1000, 4, 16)
+assert len(d["ways"]) == 5 * 7 and "fft_mflops" not in d["ways"][0] and any("assumed" in line for line in d["rests_on"])
+for way in d["ways"]:
+    s = way["seconds"]
+    parts = sum(s[k] for k in ("local_reorder", "on_node", "between_nodes", "local_transpose", "synchronisation"))
+    assert abs(parts - s["overlapped"] - s["total"]) < 1e-9 * parts and s["total"] >= d["ways"][0]["seconds"]["total"]
+assert {p["nodes"] for p in d["curves"]["nodes"]} >= {1, 4, 64} and {p["side"] for p in d["curves"]["sizes"]} >= {100, 31623}
+' || { echo "FAIL: the document of plan --transpose"; failed=1; }
+
+for words in machine 'machine --json' 'plan --teams 2,scatter' 'plan --teams 2,scatter --svg' 'plan --transpose 99x99' bench --help; do
   # shellcheck disable=SC2086
   "$nigh" $words >/dev/full 2>"$tmp/err"
   if [ $? -ne 1 ] || ! grep -q 'could not be written' "$tmp/err"; then

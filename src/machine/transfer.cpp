@@ -1,0 +1,92 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The two laws, and what figures must be for them to make sense.
+#include "machine/transfer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "machine/machine.hpp"
+
+namespace nigh {
+
+namespace {
+constexpr double most_figure = 1e12;
+
+bool is_rate(double value) { return value > 0 && value <= most_figure; }
+bool is_cost(double value) { return value >= 0 && value <= most_figure; }
+
+double range_us(const Network& network, const NetworkRange& range, double bytes, int k) {
+  const double others = k - 1;
+  const double latency = range.latency_us * (1 + network.latency_growth * others);
+  const double node = range.node_rate / (1 + network.rate_loss * others);
+  return latency + k * bytes / std::min(node, k * range.process_rate);
+}
+
+Result<void> wrong(const std::string& what) { return fail(Errc::invalid, what); }
+}  // namespace
+
+double Network::message_seconds(double bytes, int k) const {
+  double least = 0;  // us that the ranges below take for their largest message
+  for (const NetworkRange& range : ranges) {
+    const auto end = static_cast<double>(range.upto);
+    const bool within = range.upto == 0 || bytes <= end;
+    least = std::max(least, range_us(*this, range, within ? bytes : end, k));
+    if (within) break;
+  }
+  return least * 1e-6;
+}
+
+Result<void> Network::validate() const {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const NetworkRange& range = ranges[i];
+    const bool last = i + 1 == ranges.size();
+    const std::string name = "range " + std::to_string(i) + " of the network ";
+    if (last != (range.upto == 0))
+      return wrong(name + "must have an end unless it is the last, and then none");
+    if (!last && range.upto <= below) return wrong(name + "must end above the one before it");
+    if (!is_cost(range.latency_us) || !is_rate(range.process_rate) || !is_rate(range.node_rate))
+      return wrong(name + "must have a latency of 0 or more and rates above 0, at most 1e12");
+    below = range.upto;
+  }
+  if (!is_cost(latency_growth) || !is_cost(rate_loss))
+    return wrong("the network's latency growth and rate loss must be 0 or more, at most 1e12");
+  if (empty() != (source == Source::unknown))
+    return wrong("the network must have a source and ranges, or neither");
+  return {};
+}
+
+double CopyRates::rate(double bytes, int threads, int groups) const {
+  for (const CopyLevel& level : levels) {
+    const int sharing = level.cores == 0 ? groups : std::min(groups, level.cores / std::max(threads, 1));
+    const bool holds = sharing > 0 && bytes * sharing <= static_cast<double>(level.bytes);
+    if (level.bytes == 0 || holds) return std::min(level.node_rate, level.core_rate * threads * groups);
+  }
+  return 0;
+}
+
+double CopyRates::barrier_seconds(int threads) const {
+  return barrier_us * 1e-6 * std::log2(std::max(threads, 1));
+}
+
+Result<void> CopyRates::validate() const {
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const CopyLevel& level = levels[i];
+    const std::string name = "level " + std::to_string(i) + " of copying ";
+    if ((i + 1 == levels.size()) != (level.bytes == 0))
+      return wrong(name + "must have a size unless it is the last, the memory, and then none");
+    if (level.cores < 0 || !is_rate(level.core_rate) || !is_rate(level.node_rate))
+      return wrong(name + "must have rates above 0, at most 1e12, and no negative number of cores");
+  }
+  if (!is_rate(transpose_powers) || !is_rate(transpose_others) || !is_cost(barrier_us) ||
+      !is_cost(message_us))
+    return wrong("copying must have parts for transposing above 0 and times of 0 or more, at most 1e12");
+  if (empty() != (source == Source::unknown))
+    return wrong("copying must have a source and levels, or neither");
+  return {};
+}
+
+}  // namespace nigh
