@@ -190,9 +190,14 @@ MpiCarrier::~MpiCarrier() {
     MPI_Request_free(&in(i).request);
   }
   if (all_ != MPI_COMM_NULL) {
-    MPI_Barrier(all_);  // else MPICH 4.0 over UCX's TCP may wait in MPI_Finalize for one that is done with it
+    MPI_Barrier(all_);
     MPI_Comm_free(&all_);
   }
+#ifdef MPICH_VERSION
+  // Over UCX's TCP (4.0) a process that makes progress while another closes their connection waits for that
+  // one in MPI_Finalize, forever. So all make none for a while, in which all have left the barrier.
+  if (ours_) ::usleep(50'000);
+#endif
   if (ours_) MPI_Finalize();
 }
 

@@ -63,6 +63,8 @@ bool names_other_nodes(const std::vector<std::string>& words) {
     for (const char* option : {"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile",
                                "--machinefile", "--default-hostfile"})
       if (word == option) return true;
+  for (const char* file : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
+    if (std::getenv(file) != nullptr) return true;
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   return (nodes != nullptr && std::atoi(nodes) > 1) || std::getenv("PBS_NODEFILE") != nullptr ||
          std::getenv("LSB_HOSTS") != nullptr;

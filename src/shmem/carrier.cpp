@@ -6,6 +6,8 @@
 // (MPI_Win_lock_all) until the end.
 #include "shmem/carrier.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -133,10 +135,18 @@ void Carrier::finish() {
     MPI_Win_free(&window.win);
   }
   windows_.clear();
+#ifdef MPICH_VERSION
+  MPI_Barrier(all_);
+#endif
   MPI_Comm_free(&talk_);
   MPI_Comm_free(&all_);
   int over = 0;
   MPI_Finalized(&over);
+#ifdef MPICH_VERSION
+  // Over UCX's TCP (4.0) a process that makes progress while another closes their connection waits for that
+  // one in MPI_Finalize, forever. So all make none for a while, in which all have left the barrier.
+  if (ours_ && !over) ::usleep(50'000);
+#endif
   if (ours_ && !over) MPI_Finalize();
 }
 

@@ -135,6 +135,8 @@ case_mpi_nodes() {
   out_has "$list=.*NIGH_EXPLAIN"
   ok $run --mpi --dry-run -- mpirun.openmpi -n 2 app
   out_lacks $list
+  ok env OMPI_MCA_orte_default_hostfile=hosts $run --mpi --dry-run -- mpirun.openmpi -n 2 app
+  out_has $list
   ok env SLURM_JOB_NUM_NODES=2 $run --mpi --dry-run -- mpirun.openmpi -n 2 app
   out_has $list
   ok $run --mpi --dry-run -- mpirun.openmpi -x PATH -host a,b -n 2 app # it refuses both

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+"""mpi_cases.py BUILD CASE LIBRARY: each MPI library over several hosts, alone and under what of ours runs between nodes: the
+interposer, OpenSHMEM, message-driven programs. Two ranks a host, so that both ways to a peer are taken."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from testing import HERE, bed, check, main, skip
+
+BUILD, CASE, LIBRARY = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
+NIGH = BUILD / "bin" / "nigh"
+OUT = BUILD / "tests" / f"hosts-{CASE}-{LIBRARY}"
+MPIRUN = f"mpirun.{LIBRARY}"
+RIGHT = "all bytes are right"
+
+
+def build(wrapper, source, *flags):
+    told = subprocess.run([wrapper, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *flags, source, "-o", OUT], text=True,
+                          capture_output=True)
+    check(told.returncode == 0, f"{wrapper}: {told.stderr}")
+
+
+def jobs(options, command, limit=40):
+    told = bed(BUILD, options, command, limit)
+    check(told.status == 0, f"{command} on {options}: {told}")
+    return told
+
+
+def placed(told, hosts, each):
+    """Every rank once, a host's ranks share memory, others don't."""
+    found = sorted(re.findall(r"rank (\d+) of \d+ on (\S+) with (\d+)", told.out), key=lambda x: int(x[0]))
+    wanted = [(str(r), f"nigh-{r // each}", str(each)) for r in range(hosts * each)]
+    check(found == wanted, f"ranks are not where they should be: {told}")
+    check(RIGHT in told.out, f"bytes: {told}")
+
+
+def ranks():
+    build(f"mpicc.{LIBRARY}", HERE / "ranks.c", "-Wno-stringop-overflow")
+    placed(jobs("-n 4 --slots 2", [MPIRUN, "-n", 8, OUT]), 4, 2)
+    mbit, us = 200, 200
+    told = jobs(f"-n 2 --slots 2 --rate {mbit}mbit --delay {us}us", [MPIRUN, "-n", 4, OUT, 12])
+    placed(told, 2, 2)
+    line = re.search(r"one way (\S+) us, one pair (\S+) Mbit/s, all pairs (\S+) Mbit/s", told.out)
+    check(line, f"nothing was measured: {told}")
+    print(f"{LIBRARY}, {mbit} Mbit/s, {us} us a link: {line[0]}")
+    way, one, every = (float(x) for x in line.groups())
+    check(2 * us <= way < 2 * us + 1000, f"{way} us one way over two links of {us} us")
+    check(mbit / 2 < one < 1.05 * mbit, f"one pair gets {one} of {mbit} Mbit/s")
+    check(mbit / 2 < every < 1.05 * mbit, f"two pairs over one link get {every} of {mbit} Mbit/s")
+
+
+def messages():
+    build(f"mpicc.{LIBRARY}", HERE / "ranks.c", "-Wno-stringop-overflow")
+    for ways in ("1", "0"):
+        told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit",
+                    ["env", f"NIGH_MPI_HIERARCHY={ways}", NIGH, "run", "--mpi", "--explain", "--", MPIRUN, "-n", 4, OUT])
+        placed(told, 2, 2)
+        # An account of each node: half of the exchanges stay in it and are ours; those that cross are the library's.
+        check(len(re.findall(r"2 of 4 ranks share memory on this node", told.err)) == 2, f"not both nodes have us: {told}")
+        counts = re.findall(r"MPI_Sendrecv +(\d+) ours, \d+ bytes, (\d+) the library's: distant", told.err)
+        check(counts == [("15", "5")] * 2, f"what went how: {counts} {told}")
+
+
+def shmem():
+    oshcc = BUILD / "bin" / "nigh-oshcc"
+    build(oshcc, HERE.parent / "shmem" / "pes.c")
+    told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 4, OUT])
+    check(told.out.count("ok") >= 7, f"the PEs say: {told}")
+    build(oshcc, HERE.parent / "shmem" / "storm.c")
+    told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 4, OUT, 3, 4711])
+    check(told.out.strip() == "ok storm 3 rounds", f"the storm says: {told}")
+
+
+def chare():
+    cases = BUILD / "tests" / "chare_cases"
+    jobs("-n 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 2, cases, "moving", "--mode", "mpi", "--pes", 2, "--comm-thread"])
+    # Nodes of two processes, and that they end: MPICH's MPI_Finalize may not.
+    line = f"for i in 1 2; do {MPIRUN} -n 4 {cases} arguments --mode mpi --pes 1 || exit; done"
+    jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", ["sh", "-c", line])
+    # What the job measures when it starts.
+    told = jobs("-n 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 2, cases, "traffic", "--mode", "mpi", "--pes", 2,
+                                                   "--chare-progress", 10])
+    line = re.search(r"between nodes in frames .*", told.err)
+    check(line, f"what is measured between nodes is not told: {told}")
+    print(line[0])
+
+
+def test():
+    if not shutil.which(MPIRUN) or not shutil.which(f"mpicc.{LIBRARY}"):
+        skip(f"there is no {MPIRUN} here", "mpi")
+    {f.__name__: f for f in (ranks, messages, shmem, chare)}[CASE]()
+
+
+main(test)

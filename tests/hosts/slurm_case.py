@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+"""slurm_case.py BUILD: a cluster of two hosts under Slurm: munged and slurmd in each, slurmctld in the first, all in a
+folder of the bed. srun starts the ranks itself, sbatch starts mpirun, which asks Slurm; with us and without."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from testing import HERE, bed, check, main, skip
+
+BUILD = Path(sys.argv[1]).resolve()
+NIGH = BUILD / "bin" / "nigh"
+
+CLUSTER = r"""
+set -eu
+work=$NIGH_HOSTS/tmp
+export SLURM_CONF=$work/slurm.conf
+for name in $(env | sed -n 's/^\(OMPI_MCA_\(orte_default\|plm\)[^=]*\|HYDRA_[^=]*\)=.*/\1/p'); do unset "$name"; done
+head -c 1024 /dev/urandom >$work/key && chmod 400 $work/key
+# /dev/shm is a host's own: the same names in both.
+cat >$SLURM_CONF <<.
+ClusterName=nigh
+SlurmctldHost=nigh-0
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=/dev/shm/munge/socket
+CredType=cred/munge
+StateSaveLocation=$work/state
+SlurmdSpoolDir=/dev/shm/slurmd
+SlurmctldPidFile=/dev/shm/slurmctld.pid
+SlurmdPidFile=/dev/shm/slurmd.pid
+SlurmctldLogFile=$work/slurmctld.log
+SlurmdLogFile=$work/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/builtin
+ReturnToService=2
+NodeName=nigh-[0-1] CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP
+.
+echo CgroupAutomount=no >$work/cgroup.conf
+echo PMIxCliTmpDirBase=/dev/shm >$work/mpi.conf  # else /tmp, which the hosts share
+mkdir -p $work/state
+munge="mkdir -m 755 /dev/shm/munge; munged --force --key-file=$work/key --socket=/dev/shm/munge/socket \
+  --pid-file=/dev/shm/munge/pid --log-file=/dev/shm/munge/log --seed-file=/dev/shm/munge/seed"
+for host in nigh-0 nigh-1; do $NIGH_HOSTS/enter $host "$munge"; done
+slurmctld -f $SLURM_CONF
+for host in nigh-0 nigh-1; do $NIGH_HOSTS/enter $host "slurmd -f $SLURM_CONF"; done
+for try in $(seq 100); do
+  [ "$(sinfo -h -o %T)" = idle ] && break
+  sleep 0.1
+done
+sinfo -h -N -o 'node %N %T'
+"""
+
+
+def run(words):
+    told = bed(BUILD, "-n 2 --delay 30us --rate 1gbit", ["sh", "-c", CLUSTER + words], 90)
+    check(told.status == 0 and "node nigh-1 idle" in told.out, f"{words}: {told}")
+    return told
+
+
+def placed(told):
+    found = sorted(re.findall(r"rank (\d+) of 4 on (\S+) with (\d+)", told))
+    check(found == [(str(r), f"nigh-{r // 2}", "2") for r in range(4)] and "all bytes are right" in told, f"ranks: {told}")
+
+
+def ours(told):
+    check(len(re.findall("2 of 4 ranks share memory on this node", told)) == 2, f"not both nodes have us: {told}")
+
+
+def test():
+    for program in ("slurmctld", "slurmd", "srun", "munged", "mpicc.openmpi"):
+        if not shutil.which(program) and not Path("/usr/sbin", program).exists():
+            skip(f"there is no {program} here")
+    ranks = BUILD / "tests" / "hosts-slurm"
+    told = subprocess.run(["mpicc.openmpi", "-O2", HERE / "ranks.c", "-o", ranks], capture_output=True, text=True)
+    check(told.returncode == 0, f"mpicc: {told.stderr}")
+    told = run(f"""
+cat >$work/job <<.
+#!/bin/sh
+{NIGH} run --mpi --explain -- mpirun -n 4 {ranks}
+.
+for how in "" "{NIGH} run --mpi --explain --"; do
+  echo "== $how"
+  timeout 40 $how srun --mpi=pmix -N 2 -n 4 {ranks} 2>&1
+done
+echo "== sbatch"
+sbatch -N 2 -n 4 -o $work/told $work/job  # its --wait looks every ten seconds
+for try in $(seq 300); do
+  [ -n "$(squeue -h)" ] || break
+  sleep 0.1
+done
+cat $work/told
+""")
+    _, alone, with_us, batch = told.out.split("== ")
+    for part in (alone, with_us, batch):
+        placed(part)
+    for part in (with_us, batch):
+        ours(part)
+
+
+main(test)
