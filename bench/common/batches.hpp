@@ -165,9 +165,7 @@ class Producers {
 
 // The program's line of JSON. `error`: what was wrong; empty: nothing was.
 inline void report(const char* program, const std::vector<Measured>& results, const std::vector<int>& cpus,
-                   int producers, const std::string& error) {
-  std::vector<int> placement = {cpus[0]};
-  for (int p = 0; cpus.size() > 1 && p < producers; ++p) placement.push_back(cpu_of_producer(cpus, p));
+                   const std::vector<int>& placement, const std::string& error) {
   bool near = true;
   bool handed = false;
   for (const Measured& one : results) {
@@ -189,6 +187,14 @@ inline void report(const char* program, const std::vector<Measured>& results, co
     comma = ",";
   }
   std::printf("]}\n");
+}
+
+// Of a program with one consumer, on the first CPU.
+inline void report(const char* program, const std::vector<Measured>& results, const std::vector<int>& cpus,
+                   int producers, const std::string& error) {
+  std::vector<int> placement = {cpus[0]};
+  for (int p = 0; cpus.size() > 1 && p < producers; ++p) placement.push_back(cpu_of_producer(cpus, p));
+  report(program, results, cpus, placement, error);
 }
 
 }  // namespace bench

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -253,10 +254,14 @@ bool right(Pair& pair, Move move) {
   return true;
 }
 
+std::string size_name(std::size_t bytes) {
+  return bytes < (1U << 20) ? std::to_string(bytes >> 10) + " KiB" : std::to_string(bytes >> 20) + " MiB";
+}
+
 class Run {
  public:
   Run(Subject subject, int threads, const std::vector<int>& cpus, bool quick)
-      : subject_(std::move(subject)), team_(threads, seats(threads, cpus)), quick_(quick) {}
+      : subject_(std::move(subject)), cpus_(cpus), team_(threads, seats(threads, cpus)), quick_(quick) {}
 
   // Sides are multiples of 8, but for the odd ones.
   void size(const std::string& name, std::size_t side) {
@@ -267,8 +272,18 @@ class Run {
     }
     measure((side % 8 == 0 ? "transpose " : "transpose odd ") + name, pair, Move::transpose);
   }
-  [[nodiscard]] const std::vector<bench::Measured>& results() const { return results_; }
-  [[nodiscard]] const std::string& error() const { return error_; }
+
+  // Squares of doubles: from what fits L1 to 128 MiB, every third in the short form. The exit status.
+  int all_sizes() {
+    for (std::size_t side = 64, count = 0; side <= 4096; side *= 2, ++count)
+      if (!quick_ || (count % 3 == 0 && side <= 2048)) size(size_name(side * side * word), side);
+    if (!quick_) size("128 MiB", 4099);
+    std::vector<int> placement;
+    for (int i = 0; i < team_.threads(); ++i)
+      placement.push_back(cpus_[static_cast<std::size_t>(i) % cpus_.size()]);
+    bench::report("copy", results_, cpus_, placement, error_);
+    return error_.empty() ? 0 : 1;
+  }
 
  private:
   static std::vector<nigh::CpuSet> seats(int threads, const std::vector<int>& cpus) {
@@ -301,15 +316,12 @@ class Run {
   }
 
   Subject subject_;
+  const std::vector<int>& cpus_;
   Team team_;
   bool quick_;
   std::vector<bench::Measured> results_;
   std::string error_;
 };
-
-std::string size_name(std::size_t bytes) {
-  return bytes < (1U << 20) ? std::to_string(bytes >> 10) + " KiB" : std::to_string(bytes >> 20) + " MiB";
-}
 
 }  // namespace
 
@@ -324,7 +336,9 @@ int main(int argc, char** argv) {
     } else if (i + 1 < argc && option == "--subject") {
       subject = argv[++i];
     } else if (i + 1 < argc && option == "--teams") {
-      threads = std::atoi(argv[++i]);
+      const std::string text = argv[++i];
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+      if (error != std::errc() || end != text.data() + text.size()) threads = 0;
     } else {
       wrong_use("unknown option " + option);
     }
@@ -332,13 +346,12 @@ int main(int argc, char** argv) {
   if (threads < 1 || threads > 4096) wrong_use("not a number of threads from 1 to 4096");
   const std::vector<int> cpus = bench::usable_cpus();
   bench::sit_on(cpus[0]);
-  Run run(find_subject(subject), threads, cpus, quick);
-  // Squares of doubles: from what fits L1 to 128 MiB, every fourth in the short form.
-  for (std::size_t side = 64, count = 0; side <= 4096; side *= 2, ++count) {
-    if (quick && (count % 3 != 0 || side > 2048)) continue;
-    run.size(size_name(side * side * word), side);
+  const Subject found = find_subject(subject);
+  try {
+    Run run(found, threads, cpus, quick);
+    return run.all_sizes();
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "copy: there is no memory for two matrices of 128 MiB\n");
+    return 1;
   }
-  if (!quick) run.size("128 MiB", 4099);
-  bench::report("copy", run.results(), cpus, threads - 1, run.error());
-  return run.error().empty() ? 0 : 1;
 }

@@ -112,7 +112,8 @@ class MpiCarrier final : public Carrier {
   void find_neighbours();
 
   MPI_Comm all_ = MPI_COMM_NULL;
-  bool ours_ = false;  // MPI was begun here
+  bool ours_ = false;           // MPI was begun here
+  bool several_nodes_ = false;  // really, not as it is pretended
   Framing framing_;
   std::vector<Out> out_;
   std::vector<std::uint32_t> staged_;
@@ -167,6 +168,7 @@ void MpiCarrier::find_neighbours() {
   int rank = 0, size = 1;
   MPI_Comm_rank(node, &rank);
   MPI_Comm_size(node, &size);
+  several_nodes_ = static_cast<std::uint32_t>(size) < processes_;
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   sched_getaffinity(0, sizeof cpus, &cpus);
@@ -196,7 +198,7 @@ MpiCarrier::~MpiCarrier() {
 #ifdef MPICH_VERSION
   // Over UCX's TCP (4.0) a process that makes progress while another closes their connection waits for that
   // one in MPI_Finalize, forever. So all make none for a while, in which all have left the barrier.
-  if (ours_) ::usleep(50'000);
+  if (ours_ && several_nodes_) ::usleep(50'000);
 #endif
   if (ours_) MPI_Finalize();
 }

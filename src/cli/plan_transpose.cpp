@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -230,6 +231,8 @@ CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<Tran
 }
 
 int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe) {
+  if (!std::isfinite(options.flops))
+    return report_failure("plan", "--flops takes a number of Mflop/s, such as 800");
   auto plan = make_transpose_plan(options, machine, probe);
   if (!plan) return report_failure("plan", plan.error().message);
   if (options.json)

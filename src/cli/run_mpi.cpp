@@ -64,7 +64,7 @@ bool names_other_nodes(const std::vector<std::string>& words) {
                                "--machinefile", "--default-hostfile"})
       if (word == option) return true;
   for (const char* file : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
-    if (std::getenv(file) != nullptr) return true;
+    if (const char* value = std::getenv(file); value != nullptr && *value != 0) return true;
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   return (nodes != nullptr && std::atoi(nodes) > 1) || std::getenv("PBS_NODEFILE") != nullptr ||
          std::getenv("LSB_HOSTS") != nullptr;

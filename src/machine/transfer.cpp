@@ -78,6 +78,8 @@ Result<void> CopyRates::validate() const {
     const std::string name = "level " + std::to_string(i) + " of copying ";
     if ((i + 1 == levels.size()) != (level.bytes == 0))
       return wrong(name + "must have a size unless it is the last, the memory, and then none");
+    if (i > 0 && level.bytes != 0 && level.bytes <= levels[i - 1].bytes)
+      return wrong(name + "must be larger than the one before it");
     if (level.cores < 0 || !is_rate(level.core_rate) || !is_rate(level.node_rate))
       return wrong(name + "must have rates above 0, at most 1e12, and no negative number of cores");
   }

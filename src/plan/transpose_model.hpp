@@ -7,12 +7,14 @@
 // shared links and with caches; docs/plan.md says what of it is fitted and what is checked. Pure: no I/O, no
 // clock, the same answer for the same question.
 //
-//     n1 x n2 matrix in blocks of rows, P = nodes x ranks of them        three steps        one pass
-//     local reorder    a rank brings what goes to one other together     2 V on each rank   2 V (N-1)/N on
-//     each node on the node      what goes to ranks of the same node               copies by MPI      read
-//     where it lies between nodes    what goes to the others, in messages of           V / P              V /
-//     N / panels local transpose  from what came to the result                      2 V                2 V
-//     (N-1)/N (V: bytes of a rank's or a node's block of rows; 2 V of them are read and written)
+// n1 x n2 matrix in blocks of rows, P = nodes x ranks of them; V: bytes of a rank's or of a node's block (2 V
+// of them are read and written), N: nodes.
+//
+//     step             what                                          three steps     one pass
+//     local reorder    what goes to one other is brought together    2 V a rank      2 V (N-1)/N a node
+//     on node          what goes to ranks of the same node           copies by MPI   read where it lies
+//     between nodes    what goes to the others, in messages of       V / P           V / N / panels
+//     local transpose  from what came to the result                  2 V             2 V (N-1)/N
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,9 @@ class Rectangle {
       : data_(data), m_(rows), n_(columns), c_(std::gcd(rows, columns)), a_(rows / c_), b_(columns / c_) {}
 
   static constexpr std::size_t together = line / sizeof(T);  // columns
-  [[nodiscard]] std::size_t scratch_bytes() const { return std::max(m_ * together, n_) * sizeof(T); }
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    return std::max(m_ * std::min(together, n_), n_) * sizeof(T);
+  }
 
   // All remainders are counted along: a division for each element would take longer than its memory.
   void turn_columns(Queue& queue, T* scratch) {
@@ -165,6 +167,7 @@ bool rectangle(std::byte* data, std::size_t rows, std::size_t columns, Team& tea
 
 void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std::size_t element,
                       Team& team) {
+  if (!is_element(element)) return;
   const Square square{data, side, stride, element};
   const std::size_t tiles = (side + tile - 1) / tile;
   // The first rows of tiles are the longest, so that who is free takes what is short.
@@ -178,7 +181,7 @@ void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std
 
 bool transpose_in_place(std::byte* data, std::size_t rows, std::size_t columns, std::size_t element,
                         Team& team) {
-  if (rows <= 1 || columns <= 1) return true;
+  if (rows <= 1 || columns <= 1 || !is_element(element)) return is_element(element);
   if (rows == columns) {
     transpose_square(data, rows, columns, element, team);
     return true;

@@ -10,11 +10,10 @@
 // not begin at a line, the last line of every row is carried to the next panel, so that still only whole
 // lines are streamed:
 //
-//      from: a panel of rows, read along        scratch, one row for each column     to: row j, line by line
-//      ┌──────┬──────┬─────────►                ┌──────┬────────────────────┐        ..│ line │ line │ line
-//      │.. │ tile │ next,│ prefetched               │carry │ panel's elements   │  ───►      ▲ begins `phase`
-//      bytes before └──────┴──────┴─────────►                └──────┴────────────────────┘              the
-//      panel's first element
+//      a panel of rows, read along       scratch, a row for each column    row j of the result
+//      ┌──────┬──────┬─────────►         ┌───────┬──────────────────┐      ..│ line │ line │ line │..
+//      │ tile │ next │                   │ carry │ of this panel    │ ───►   ▲ `phase` bytes before
+//      └──────┴──────┴─────────►         └───────┴──────────────────┘          the panel's first element
 //
 // The panel goes along the rows of `from`, so that hardware sees a few dozen streams; it goes over a strip of
 // columns at a time, so that the pages written stay in the TLB from one panel to the next.

@@ -29,7 +29,8 @@ struct Way {
 
 [[nodiscard]] constexpr bool is_element(std::size_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
 
-// The part of thread `part` of `parts`; all parts together are the whole. `element` is 4, 8 or 16 bytes.
+// The part of thread `part` of `parts`; all parts together are the whole. `element` is 4, 8 or 16 bytes; with
+// another nothing is done.
 void transpose_part(const Block& block, std::size_t element, int part, int parts, const Way& way = {});
 void transpose(const Block& block, std::size_t element, Team& team, const Way& way = {});
 void copy_part(const Rows& rows, int part, int parts, const Way& way = {});

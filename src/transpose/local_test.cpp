@@ -32,6 +32,8 @@ struct Held {
         bytes((first + rows * stride + around) * element) {
     std::memcpy(bytes_at(), pattern(bytes), bytes);
   }
+  // So that what is never written differs from what should have been.
+  void begin_otherwise() { std::memset(bytes_at(), 0x5a, bytes); }
   [[nodiscard]] std::byte* bytes_at() { return memory.data() + skew(); }
   [[nodiscard]] std::byte* at(std::size_t row, std::size_t column) {
     return bytes_at() + (first + row * stride + column) * element;
@@ -80,6 +82,8 @@ bool right(const Case& c, Team& team) {
   Held from(c.rows, c.columns, c.from_stride, c.element, 0),
       to(c.columns, c.rows, c.to_stride, c.element, c.off);
   Held want(c.columns, c.rows, c.to_stride, c.element, c.off);
+  to.begin_otherwise();
+  want.begin_otherwise();
   naive(from, want, c.rows, c.columns);
   transpose({from.at(0, 0), from.stride, to.at(0, 0), to.stride, c.rows, c.columns}, c.element, team,
             {c.stores, 0, c.kernels});

@@ -92,8 +92,7 @@ bool sent(std::size_t rows, std::size_t columns, std::size_t ranks, int threads,
       for (std::size_t k = 0; k < panels(job.slabs, to, bytes); ++k) {
         const Panel one = panel(job.slabs, to, bytes, k);
         std::vector<std::byte> message(one.count * job.slabs.rows.count(from) * element + 64);
-        const std::size_t skew =
-            (64 - reinterpret_cast<std::uintptr_t>(message.data()) % 64) % 16 / element * element;
+        const std::size_t skew = (k + rows) % 4 * element;
         for (int thread = 0; thread < threads; ++thread)
           pack(job.slabs, from, job.a[from].data(), to, one, message.data() + skew, thread, threads, way);
         for (int thread = 0; thread < threads; ++thread)

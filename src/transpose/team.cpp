@@ -5,6 +5,8 @@
 // more, then sleep on it in the kernel; so does the caller, on how many are still working.
 #include "transpose/team.hpp"
 
+#include <system_error>
+
 #include "sys/os.hpp"
 #include "sys/threads.hpp"
 
@@ -33,7 +35,11 @@ Team::Team(int threads, const std::vector<CpuSet>& seats) {
   for (int i = 1; i < threads; ++i) {
     const CpuSet seat =
         static_cast<std::size_t>(i) < seats.size() ? seats[static_cast<std::size_t>(i)] : CpuSet();
-    others_.emplace_back([this, i, seat] { serve(i, seat); });
+    try {
+      others_.emplace_back([this, i, seat] { serve(i, seat); });
+    } catch (const std::system_error&) {  // a limit: fewer do the same work
+      break;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 """mpi_cases.py BUILD CASE LIBRARY: each MPI library over several hosts, alone and under what of ours runs between nodes: the
-interposer, OpenSHMEM, message-driven programs. Two ranks a host, so that both ways to a peer are taken."""
+interposer, OpenSHMEM, message-driven programs, transposes. Two ranks a host, so that both ways to a peer are taken."""
 
 import re
 import shutil
@@ -89,10 +89,16 @@ def chare():
     print(line[0])
 
 
+def transpose():
+    told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 4, BUILD / "tests" / f"transpose_ranks.{LIBRARY}",
+                                                             "few", 1, "2 of them on this node"])
+    check("all transposes are right" in told.out and "messages of up to" in told.out, f"the ranks say: {told}")
+
+
 def test():
     if not shutil.which(MPIRUN) or not shutil.which(f"mpicc.{LIBRARY}"):
         skip(f"there is no {MPIRUN} here", "mpi")
-    {f.__name__: f for f in (ranks, messages, shmem, chare)}[CASE]()
+    {f.__name__: f for f in (ranks, messages, shmem, chare, transpose)}[CASE]()
 
 
 main(test)

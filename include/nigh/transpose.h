@@ -1,0 +1,44 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Matrix transposes: in one process by its threads, or over the ranks of an MPI communicator. Plan once,
+ * execute as often as you like, destroy. Link with -lnigh-transpose (one process), or with
+ * -lnigh-transpose-openmpi or -lnigh-transpose-mpich, which have all of it, and see nigh/transpose_mpi.h.
+ *
+ * Matrices are row by row; elements have 4, 8 or 16 bytes (float, double, complex of either, integers: their
+ * bits are moved). A plan is used by one thread at a time. Nothing here aborts or throws: NULL or -1, and
+ * nigh_transpose_why() says in a sentence why. */
+#ifndef NIGH_TRANSPOSE_H
+#define NIGH_TRANSPOSE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nigh_transpose nigh_transpose;
+
+/* to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns; strides in elements,
+ * from_stride >= columns, to_stride >= rows. With to == from in place: then the matrix has no gaps
+ * (from_stride == columns, to_stride
+ * == rows), unless it is square and the strides are equal; besides it O(rows + columns) elements a thread are
+ * used. Else the two do not overlap. threads: that work on it, the caller among them; 0: as many as this
+ * process has CPUs. */
+nigh_transpose* nigh_transpose_local(size_t rows, size_t columns, size_t element_bytes, const void* from,
+                                     size_t from_stride, void* to, size_t to_stride, int threads);
+
+/* 0, or -1: then what should have been written is undefined. Over MPI: collective, as destroying is. */
+int nigh_transpose_execute(nigh_transpose* plan);
+void nigh_transpose_destroy(nigh_transpose* plan);
+
+/* How a plan does it, one line each, as snprintf: returns the characters wanted. */
+int nigh_transpose_explain(const nigh_transpose* plan, char* text, size_t bytes);
+
+/* Of the calling thread's last call that failed. */
+const char* nigh_transpose_why(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transposes over the ranks of a communicator. A matrix A of rows x columns is dealt to them by rows, as
+ * evenly as can be, and so is its transpose B, of columns x rows. Ranks of one node read each other's rows in
+ * place and write the result in one pass; what other nodes have comes in messages, turned already, panel by
+ * panel. MPI is called by the thread that calls these functions alone (MPI_THREAD_FUNNELED).
+ *
+ * Rows can be read in place where memory is in reach: that of nigh_transpose_alloc() always, and any heap
+ * memory in a program started by `nigh run --mpi`; other memory is read through the kernel, where it lets
+ * ranks read each other. */
+#ifndef NIGH_TRANSPOSE_MPI_H
+#define NIGH_TRANSPOSE_MPI_H
+
+#include <mpi.h>
+#include <nigh/transpose.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which rows of A, and which of its columns, that is rows of B, this rank has. Any pointer may be NULL. */
+void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t* first_row,
+                              size_t* row_count, size_t* first_column, size_t* column_count);
+
+/* Collective. a: this rank's rows of A, row_count x columns elements; b: its rows of B, column_count x rows,
+ * which do not overlap it; each with the bytes that are there. All ranks give the same rows, columns and
+ * element_bytes. threads: of this rank, the caller among them; 0: its share of the CPUs. NULL on every rank
+ * if anything is wrong on one. */
+nigh_transpose* nigh_transpose_mpi(size_t rows, size_t columns, size_t element_bytes, const void* a,
+                                   size_t a_bytes, void* b, size_t b_bytes, MPI_Comm comm, int threads);
+
+/* Memory that the ranks of a node read in place. Collective over `comm`, in the same order on all its ranks;
+ * bytes may differ. NULL on every rank if there is none on one. */
+void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm);
+void nigh_transpose_free(void* memory);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

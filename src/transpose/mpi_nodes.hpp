@@ -1,0 +1,47 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The ranks of a communicator and which of them share a node, and memory that those of a node read in place.
+// Compiled for the ABI of each MPI library.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "transpose/peers.hpp"
+
+namespace nigh::transpose {
+
+// Communicators of our own, so that nothing meets the program's messages.
+class Nodes {
+ public:
+  // NIGH_MPI_FAKE_NODES=N (for tests): as if the ranks of this node were on N nodes, in blocks.
+  explicit Nodes(MPI_Comm comm);
+  ~Nodes();
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+
+  [[nodiscard]] MPI_Comm all() const { return all_; }
+  [[nodiscard]] MPI_Comm node() const { return node_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  // The ranks (in `all`) of this node, by their rank in `node`.
+  [[nodiscard]] const std::vector<int>& neighbours() const { return neighbours_; }
+
+  // What is wrong on the first rank where something is, on every rank: "rank 3: ..."; empty: nothing is.
+  // Collective.
+  [[nodiscard]] std::string agree(const std::string& wrong) const;
+
+ private:
+  MPI_Comm all_ = MPI_COMM_NULL, node_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  std::vector<int> neighbours_;
+};
+
+// For each neighbour how its rows are reached, all in the same way or by messages; collective over the node.
+std::vector<Peer> find_peers(const Nodes& nodes, const std::byte* a, std::size_t bytes);
+
+}  // namespace nigh::transpose

@@ -1,0 +1,31 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How a rank gets at the rows of another: by plain loads where its memory is in reach, else through the
+// kernel a panel at a time, else by messages. Which of these, is found out once, when a transpose is planned.
+#pragma once
+
+#include <sys/types.h>
+
+#include "transpose/slabs.hpp"
+
+namespace nigh::transpose {
+
+enum class Reach : std::uint8_t { message, process_memory, memory };
+const char* reach_name(Reach reach);
+
+struct Peer {
+  Reach reach = Reach::message;
+  pid_t process = 0;
+  const std::byte* a = nullptr;  // its rows: an address here (memory) or there (process_memory)
+};
+
+// Whether that byte of the process can be read by process_vm_readv(2).
+bool readable(pid_t process, const std::byte* at);
+
+// Like take(), of rows that lie in another process: a panel of them is read into a buffer that a core's cache
+// holds and turned from there. False: the process is gone, or no longer lets us; b is spoiled then.
+bool take_from_process(const Slabs& slabs, std::size_t from, const Peer& peer, std::size_t to, std::byte* b,
+                       int part, int parts, const Way& way);
+
+}  // namespace nigh::transpose

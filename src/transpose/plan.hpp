@@ -1,0 +1,44 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What stands behind a nigh_transpose of the C API: something that can be executed again and again. The C API
+// turns errors of any kind into a sentence and a status.
+#pragma once
+
+#pragma GCC visibility push(default)
+#include <nigh/transpose.h>
+#pragma GCC visibility pop
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+
+struct nigh_transpose {
+  nigh_transpose() = default;
+  nigh_transpose(const nigh_transpose&) = delete;
+  nigh_transpose& operator=(const nigh_transpose&) = delete;
+  virtual ~nigh_transpose() = default;
+  virtual nigh::Result<void> execute() = 0;
+  [[nodiscard]] virtual std::string explain() const = 0;
+};
+
+namespace nigh::transpose {
+
+// A size_t product that fits; else an error that names the matrix.
+Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element);
+Result<void> check_element(std::size_t element);
+
+// What the C functions do with whatever `make` and `work` throw or return.
+void set_why(const std::string& why);
+template <class Make>
+nigh_transpose* made(const Make& make) noexcept {
+  try {
+    Result<std::unique_ptr<nigh_transpose>> plan = make();
+    if (plan) return plan->release();
+    set_why(plan.error().message);
+  } catch (const std::exception& error) { set_why(error.what()); }
+  return nullptr;
+}
+
+}  // namespace nigh::transpose

@@ -1,0 +1,76 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transposes of one process through the C API: with gaps, in place, by several threads, and what is refused.
+ */
+#include <nigh/transpose.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "%s (%s)\n", what, nigh_transpose_why());
+}
+
+static void refused(const char* words, nigh_transpose* plan) {
+  expect(plan == NULL && strstr(nigh_transpose_why(), words) != NULL, words);
+  nigh_transpose_destroy(plan);
+}
+
+/* `gap` elements between rows; in place if there is no gap. */
+static void shape(size_t rows, size_t columns, size_t gap, int threads) {
+  const size_t from_stride = columns + gap, to_stride = rows + gap;
+  const int in_place = gap == 0;
+  double* from = calloc(rows * from_stride, sizeof *from);
+  double* to = in_place ? from : malloc(columns * to_stride * sizeof *to);
+  nigh_transpose* plan =
+      nigh_transpose_local(rows, columns, sizeof *from, from, from_stride, to, to_stride, threads);
+  expect(plan != NULL, "no plan");
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j) from[i * from_stride + j] = (double)(i * columns + j) + round;
+    expect(nigh_transpose_execute(plan) == 0, "it was not executed");
+    int right = 1;
+    for (size_t j = 0; j < columns; ++j)
+      for (size_t i = 0; i < rows; ++i)
+        right = right && to[j * to_stride + i] == (double)(i * columns + j) + round;
+    expect(right, in_place ? "in place it is wrong" : "it is wrong");
+  }
+  nigh_transpose_destroy(plan);
+  if (!in_place) free(to);
+  free(from);
+}
+
+int main(void) {
+  for (int threads = 0; threads <= 3; ++threads) {
+    shape(1, 1, 0, threads);
+    shape(100, 100, 0, threads);
+    shape(300, 77, 0, threads);
+    shape(300, 77, 3, threads);
+    shape(1, 1000, 1, threads);
+    shape(1000, 700, 8, threads);
+  }
+  double a[64], b[64];
+  refused("4, 8 or 16 bytes, not 5", nigh_transpose_local(8, 8, 5, a, 8, b, 8, 1));
+  refused("NULL", nigh_transpose_local(8, 8, 8, NULL, 8, b, 8, 1));
+  refused("rows overlap", nigh_transpose_local(8, 8, 8, a, 7, b, 8, 1));
+  refused("rows overlap", nigh_transpose_local(4, 8, 8, a, 8, b, 3, 1));
+  refused("only if it is square", nigh_transpose_local(4, 8, 8, a, 9, a, 4, 1));
+  refused("threads", nigh_transpose_local(8, 8, 8, a, 8, b, 8, -1));
+  refused("no address space", nigh_transpose_local((size_t)1 << 40, (size_t)1 << 30, 8, a, (size_t)1 << 30, b,
+                                                   (size_t)1 << 40, 1));
+  expect(nigh_transpose_execute(NULL) == -1 && strstr(nigh_transpose_why(), "no plan") != NULL,
+         "no plan is executed");
+  nigh_transpose* nothing = nigh_transpose_local(0, 8, 8, NULL, 8, NULL, 0, 1);
+  expect(nothing != NULL && nigh_transpose_execute(nothing) == 0, "nothing can't be transposed");
+  nigh_transpose_destroy(nothing);
+  nigh_transpose_destroy(NULL);
+  if (failures == 0) puts("all transposes are right");
+  return failures != 0;
+}

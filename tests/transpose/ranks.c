@@ -1,0 +1,189 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transposes over the ranks of MPI_COMM_WORLD, of shapes small, odd and large, each element looked at, and
+ * what is wrong refused on every rank. One program for both MPI libraries and all ways to reach a neighbour's
+ * memory, which it prints.
+ *
+ *     ranks heap|shared THREADS [WANTED]     WANTED: words that nigh_transpose_explain() must have for the
+ * large one */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nigh/transpose_mpi.h>
+
+static int rank, size, failures;
+static int shared_memory;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "rank %d: %s (%s)\n", rank, what, nigh_transpose_why());
+}
+
+static void* get(size_t bytes, MPI_Comm comm) {
+  return shared_memory ? nigh_transpose_alloc(bytes, comm) : malloc(bytes + 1);
+}
+static void give(void* memory) {
+  if (shared_memory) {
+    nigh_transpose_free(memory);
+  } else {
+    free(memory);
+  }
+}
+
+/* The element in row i and column j of A: its first word is enough to know it. */
+static uint32_t word(size_t i, size_t j, size_t k, unsigned round) {
+  return (uint32_t)(i * 65537u + j * 257u + k * 0x9e3779b9u + round * 77u + 1u);
+}
+
+static void fill(char* a, size_t first, size_t count, size_t columns, size_t element, unsigned round) {
+  for (size_t i = 0; i < count; ++i)
+    for (size_t j = 0; j < columns; ++j)
+      for (size_t k = 0; k < element / 4; ++k) {
+        uint32_t value = word(first + i, j, k, round);
+        memcpy(a + (i * columns + j) * element + 4 * k, &value, 4);
+      }
+}
+
+static int right(const char* b, size_t first, size_t count, size_t rows, size_t element, unsigned round) {
+  for (size_t j = 0; j < count; ++j)
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t k = 0; k < element / 4; ++k) {
+        uint32_t value;
+        memcpy(&value, b + (j * rows + i) * element + 4 * k, 4);
+        if (value != word(i, first + j, k, round)) return 0;
+      }
+  return 1;
+}
+
+static void shape(size_t rows, size_t columns, size_t element, int threads, MPI_Comm comm,
+                  const char* wanted) {
+  size_t first_row, row_count, first_column, column_count;
+  char text[1000] = "", what[100];
+  nigh_transpose_mpi_share(rows, columns, comm, &first_row, &row_count, &first_column, &column_count);
+  const size_t a_bytes = row_count * columns * element, b_bytes = column_count * rows * element;
+  char *a = get(a_bytes, comm), *b = get(b_bytes, comm);
+  nigh_transpose* plan = nigh_transpose_mpi(rows, columns, element, a, a_bytes, b, b_bytes, comm, threads);
+  snprintf(what, sizeof what, "no transpose of %zu x %zu of %zu bytes", rows, columns, element);
+  expect(plan != NULL, what);
+  for (unsigned round = 0; plan != NULL && round < 3; ++round) {
+    fill(a, first_row, row_count, columns, element, round);
+    memset(b, 0, b_bytes);
+    expect(nigh_transpose_execute(plan) == 0, what);
+    fill(a, first_row, row_count, columns, element, 99); /* nobody reads it any more */
+    snprintf(what, sizeof what, "a wrong transpose of %zu x %zu of %zu bytes", rows, columns, element);
+    expect(right(b, first_column, column_count, rows, element, round), what);
+  }
+  if (wanted != NULL) {
+    nigh_transpose_explain(plan, text, sizeof text);
+    if (rank == 0) fputs(text, stdout);
+    expect(strstr(text, wanted) != NULL, "it is done in another way than was wanted");
+  }
+  nigh_transpose_destroy(plan);
+  give(a);
+  give(b);
+}
+
+/* Refused on every rank, with the rank that is wrong. */
+static void refused(const char* words, nigh_transpose* plan) {
+  expect(plan == NULL, "what is wrong was not refused");
+  if (plan == NULL && strstr(nigh_transpose_why(), words) == NULL) expect(0, words);
+  nigh_transpose_destroy(plan);
+}
+
+static void wrong_ones(void) {
+  static char a[80000], b[80000];
+  const size_t bytes = sizeof a;
+  char who[40];
+  const int last = size - 1;
+  snprintf(who, sizeof who, size > 1 ? "rank %d: " : "%.0d", last);
+  refused("elements have 4, 8 or 16 bytes, not 3",
+          nigh_transpose_mpi(10, 10, 3, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
+  refused("threads is not a number", nigh_transpose_mpi(10, 10, 8, a, bytes, b, bytes, MPI_COMM_WORLD, -1));
+  refused("no address space",
+          nigh_transpose_mpi((size_t)1 << 40, (size_t)1 << 40, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
+  refused("a and b overlap", nigh_transpose_mpi(10, 10, 8, a, bytes, a, bytes, MPI_COMM_WORLD, 1));
+  refused("are needed",
+          nigh_transpose_mpi(100, 100, 8, a, rank == last ? 79 : bytes, b, bytes, MPI_COMM_WORLD, 1));
+  refused(who, nigh_transpose_mpi(100, 100, 8, a, bytes, b, rank == last ? 79 : bytes, MPI_COMM_WORLD, 1));
+  refused("b is NULL",
+          nigh_transpose_mpi(100, 100, 8, a, bytes, rank == last ? NULL : b, bytes, MPI_COMM_WORLD, 1));
+  if (size > 1)
+    refused("rank 0 100 x 100",
+            nigh_transpose_mpi(100, rank == last ? 99 : 100, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
+}
+
+/* The others wait for the dead one until their launcher ends them. */
+static void die(void) {
+  double *a = nigh_transpose_alloc(8 * 1000 * 1000, MPI_COMM_WORLD),
+         *b = nigh_transpose_alloc(8 * 1000 * 1000, MPI_COMM_WORLD);
+  nigh_transpose* plan = nigh_transpose_mpi(1000, 1000, 8, a, 8000000, b, 8000000, MPI_COMM_WORLD, 1);
+  for (int round = 0;; ++round) {
+    if (rank == size - 1 && round == 3) {
+      fprintf(stderr, "rank %d dies\n", rank);
+      raise(SIGKILL);
+    }
+    nigh_transpose_execute(plan);
+  }
+}
+
+static void too_large(void) {
+  const size_t bytes = rank == size - 1 ? (size_t)1 << 50 : 4096;
+  expect(nigh_transpose_alloc(bytes, MPI_COMM_WORLD) == NULL, "a petabyte was allocated");
+  expect(strstr(nigh_transpose_why(), "no shared memory") != NULL, "it is not said why");
+}
+
+static void many_shapes(int threads) {
+  const size_t elements[] = {4, 8, 16};
+  unsigned count = 0;
+  for (size_t rows = 1; rows <= 257; rows += 1 + rows / 3)
+    for (size_t columns = 1; columns <= 311; columns += 1 + columns / 3)
+      shape(rows, columns, elements[count++ % 3], threads, MPI_COMM_WORLD, NULL);
+  shape(1031, 777, 8, threads, MPI_COMM_WORLD, NULL);
+  shape(512, 2048, 16, threads, MPI_COMM_WORLD, NULL);
+}
+
+static void all_of_it(int few, int threads, const char* wanted) {
+  if (few) {
+    shape(100, 60, 8, threads, MPI_COMM_WORLD, NULL);
+  } else {
+    many_shapes(threads);
+  }
+  /* Ranks in another order, and not all of them. */
+  MPI_Comm other;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &other);
+  shape(300 + (size_t)(rank % 2), 200, 8, threads, other, NULL);
+  MPI_Comm_free(&other);
+  wrong_ones();
+  shape(1500, 1400, 8, threads, MPI_COMM_WORLD, wanted);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "heap";
+  const int threads = argc > 2 ? atoi(argv[2]) : 1;
+  int level = 0, all = 0;
+  shared_memory = strcmp(what, "shared") == 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (strcmp(what, "dies") == 0) die();
+  if (strcmp(what, "too-large") == 0) {
+    too_large();
+  } else {
+    all_of_it(strcmp(what, "few") == 0, threads, argc > 3 ? argv[3] : NULL);
+  }
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf(all == 0 ? "all transposes are right\n" : "%d failures\n", all);
+#ifdef MPICH_VERSION
+  /* Over TCP MPICH 4.0 may wait in MPI_Finalize for one that is there already (docs/testing-hosts.md). */
+  MPI_Barrier(MPI_COMM_WORLD);
+  usleep(50000);
+#endif
+  MPI_Finalize();
+  return all != 0;
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Transposes over ranks, each way to a neighbour's memory by itself, on pretended nodes, and what happens when a rank is
+# killed or there is no memory to share. Usage: ranks.sh CASE openmpi|mpich BUILD
+set -u
+case=$1 kind=$2 build=$3
+ranks=$build/tests/transpose_ranks.$kind
+command -v "mpirun.$kind" >/dev/null || {
+  echo "SKIP: no mpirun.$kind"
+  case ",${NIGH_REQUIRE:-}," in *,mpi,*) exit 1 ;; esac
+  exit 77
+}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+fail() { echo "FAIL: $*"; exit 1; }
+run() {  # run RANKS ARGUMENTS...
+  n=$1
+  shift
+  timeout 100 "mpirun.$kind" -n "$n" "$ranks" "$@" || fail "$n ranks, $*"
+}
+
+case $case in
+loads)
+  run 1 heap 1 "over 1 ranks"
+  run 1 heap 4 "4 threads"
+  run 2 shared 1 "rows by loads"
+  run 2 shared 2 "rows by loads"
+  # Waiting ranks of MPICH keep their CPUs, so that more of them than there are CPUs take minutes.
+  [ "$kind" = mpich ] || { run 3 shared 3 "rows by loads" && run 7 shared 1 "rows by loads"; } ;;
+kernel) run 2 heap 2 "rows by process_vm_readv" ;;
+messages)
+  export NIGH_MPI_FAKE_NODES=2
+  run 2 heap 2 "messages of up to" ;;
+nodes)
+  export NIGH_MPI_FAKE_NODES=2
+  if [ "$kind" = mpich ]; then run 3 few 1 "messages of up to"; else run 5 shared 2 "messages of up to"; fi ;;
+space)
+  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space" ;;
+killed)
+  # The launcher ends the job; nobody waits for the dead, nothing stays.
+  before=$(ls /dev/shm | wc -l)
+  told=$(timeout 60 "mpirun.$kind" -n 2 "$ranks" dies 1 2>&1)
+  status=$?
+  case $told in *"rank 1 dies"*) ;; *) fail "nobody died: $told" ;; esac
+  [ $status -ne 0 ] && [ $status -ne 124 ] || fail "a job whose rank was killed ends with status $status"
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    [ "$(ls /dev/shm | wc -l)" -le "$before" ] && exit 0
+    sleep 0.5
+  done
+  [ "$kind" = mpich ] || fail "something is left in /dev/shm: $(ls /dev/shm)" ;;
+full)
+  run 2 too-large 1 ;;
+esac
+exit 0
