@@ -10,6 +10,7 @@ derivatives of the geothermal program must not depend on the teams or the compil
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -110,6 +111,23 @@ def check_copy(program):
         assert all(r["value"] > 0 and r["unit"] == "MB/s" for r in report["results"]), done.stdout
 
 
+def check_transpose(program):
+    """Both libraries; a matrix that is not transposed must be found out."""
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    for library in ("openmpi", "mpich"):
+        one = program.with_name(f"transpose-{library}")
+        if not one.exists():
+            continue
+        for wrong in ([], ["--subject", "none"], ["--subject", "nigh", "--teams", "2"], ["--frob"]):
+            done = run(one, wrong, root)
+            assert done.returncode == 2 and "usage" in done.stderr, f"{library} {wrong}: {done.returncode} {done.stderr}"
+        for name in ("nigh", "nigh-heap", "three-steps", "pipelined", "alltoallw", "memcpy", "limit", "nigh-spoiled"):
+            done = run(pathlib.Path(shutil.which(f"mpirun.{library}")), ["-n", "2", one, "--subject", name, "--teams", "2", "--quick"], root)
+            report, right = json.loads(done.stdout.splitlines()[0]), name != "nigh-spoiled"
+            assert (done.returncode == 0) is right and report["verified"] is right, f"{library} {name}: {done.stdout}"
+            assert {r["name"] for r in report["results"]} == {"2048x2048", "1000x1000"}, done.stdout
+
+
 def check_kneighbor(program):
     """A payload that changes on its way must be found out; MPI is there with its library."""
     for wrong in (["--subject", "none"], ["--subject"], ["--teams", "3"], ["--teams", "16"], ["--frob"]):
@@ -198,7 +216,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("copy", check_copy), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
+    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("copy", check_copy), ("transpose", check_transpose), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
         try:
             check(folder / name)
             print(f"ok   {name}")

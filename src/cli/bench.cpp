@@ -61,7 +61,7 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
     if (!teams) return tl::unexpected(teams.error());
     request.teams = *teams;
   }
-  if (kind.is_mpi())
+  if (kind.is_mpi() || kind.is_transpose())
     for (const Teams& teams : request.teams)
       if (teams.inner || teams.outer < 2 || teams.outer > 63)
         return fail(Errc::invalid,
@@ -223,7 +223,8 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "name", options->name,
       "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, kneighbor, pingpong, "
+      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, copy, transpose, kneighbor, "
+      "pingpong, "
       "self-message, "
       "false-sharing, stencil, molecules, slide5, placement, transpose-model; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")

@@ -30,6 +30,8 @@ struct BenchKind {
   [[nodiscard]] bool is_queues() const { return name == "queues"; }
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
   [[nodiscard]] bool is_copy() const { return name == "copy"; }
+  [[nodiscard]] bool is_transpose() const { return name == "transpose"; }
+  [[nodiscard]] bool moves_memory() const { return is_copy() || is_transpose(); }
   [[nodiscard]] bool moves_elements() const { return name == "stencil" || name == "molecules"; }
   [[nodiscard]] bool is_lonely() const { return name == "self-message" || name == "false-sharing"; }
   [[nodiscard]] bool is_chare() const {
@@ -42,7 +44,7 @@ struct BenchKind {
     return is_mpi()                  ? "the library alone"
            : is_queues()             ? "moodycamel-bulk"
            : is_alloc()              ? "mimalloc"
-           : is_copy()               ? "memcpy"
+           : moves_memory()          ? "memcpy"
            : name == "false-sharing" ? "state apart"
            : is_chare()              ? "MPICH"
                                      : "unbound";
@@ -94,6 +96,8 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
                                   const Usable& usable, const std::string& nigh);
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
                                   const Usable& usable, const std::string& nigh);
+std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
+                                        const std::string& nigh);
 // Beyond the common one. Without it Open MPI refuses to start for root, which in containers is everybody.
 std::map<std::string, std::string> launch_environment(const std::string& runtime);
 // The file name of the program that a case runs.

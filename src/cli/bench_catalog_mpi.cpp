@@ -89,4 +89,21 @@ std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runt
   return out;
 }
 
+// Ours in memory that ranks share, in malloc's, and that under `nigh run --mpi`; the seed's steps; what
+// programs do; what the library does; and copies.
+std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
+                                        const std::string& nigh) {
+  const auto words = launch_words(runtime, ranks, ranks > usable.cores);
+  const auto environment = launch_environment(runtime);
+  std::vector<std::string> in_space = {nigh, "run", "--quiet", "--mpi", "--"};
+  in_space.insert(in_space.end(), words.begin(), words.end());
+  std::vector<Subject> out;
+  out.push_back({"nigh", words, environment, {}, {}, {"--subject", "nigh"}});
+  out.push_back({"nigh-heap", words, environment, {}, {}, {"--subject", "nigh-heap"}});
+  out.push_back({"nigh-heap, nigh run", in_space, environment, {}, {}, {"--subject", "nigh-heap"}});
+  for (const char* name : {"three-steps", "pipelined", "alltoallw", "memcpy", "limit"})
+    out.push_back({name, words, environment, {}, {}, {"--subject", name}});
+  return out;
+}
+
 }  // namespace nigh::cli

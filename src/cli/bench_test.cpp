@@ -219,6 +219,21 @@ TEST(BenchCatalog, CopiesAreHeldAgainstMemcpyByOneThreadAndByAll) {
   EXPECT_EQ(names, "nigh nigh-cached nigh-streamed loop prefetch tiles openblas memcpy limit ");
 }
 
+TEST(BenchCatalog, TransposesAreOfBothMpiLibraries) {
+  const auto kind = find_bench("transpose").value();
+  EXPECT_EQ(runtimes_of(kind), (std::vector<std::string>{"openmpi", "mpich"}));
+  EXPECT_EQ(program_name(kind, "mpich"), "transpose-mpich");
+  EXPECT_EQ(default_teams(kind, 8, true), (std::vector<Teams>{{2, std::nullopt}}));
+  EXPECT_EQ(default_teams(kind, 8, false), (std::vector<Teams>{{2, std::nullopt}, {8, std::nullopt}}));
+  EXPECT_TRUE(is_baseline(kind.baseline()));
+  const auto subjects = subjects_for(kind, "openmpi", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh");
+  ASSERT_EQ(subjects.size(), 8U);
+  EXPECT_EQ(subjects[0].options, (std::vector<std::string>{"--subject", "nigh"}));
+  EXPECT_EQ(subjects[2].prefix.front(), "/x/nigh");
+  EXPECT_EQ(subjects[2].options, (std::vector<std::string>{"--subject", "nigh-heap"}));
+  EXPECT_EQ(subjects[7].name, "limit");
+}
+
 TEST(BenchCatalog, MemoryIsHeldAgainstOtherMallocs) {
   const auto kind = find_bench("alloc").value();
   EXPECT_EQ(runtimes_of(kind), std::vector<std::string>{"threads"});

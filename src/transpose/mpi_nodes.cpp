@@ -180,7 +180,11 @@ void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
   int wrong = fits_node(room, node) ? 0 : 1, any = 0;
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, comm);
   if (any == 0) {
-    status = MPI_Win_allocate_shared(static_cast<MPI_Aint>(room), 1, MPI_INFO_NULL, node, &memory, &window);
+    MPI_Info apart = MPI_INFO_NULL;  // each part on pages of its own, near the rank that touches it
+    MPI_Info_create(&apart);
+    MPI_Info_set(apart, "alloc_shared_noncontig", "true");
+    status = MPI_Win_allocate_shared(static_cast<MPI_Aint>(room), 1, apart, node, &memory, &window);
+    MPI_Info_free(&apart);
     wrong = status != MPI_SUCCESS ? 1 : 0;
     MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, comm);
   }

@@ -11,6 +11,7 @@ namespace nigh::transpose {
 
 namespace {
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+constexpr std::size_t run_bytes = 4096;
 constexpr std::size_t most_rows = 512;  // below IOV_MAX
 }  // namespace
 
@@ -29,34 +30,34 @@ bool readable(pid_t process, const std::byte* at) {
   return sys::read_process(process, &here, 1, &there, 1) == 1;
 }
 
+// Long runs of few columns: a run is as long as a page, so that the kernel has little to do for each, and the
+// panel has as many rows as the buffer takes, since where it begins and ends lines of the result are written
+// in parts.
 bool take_from_process(const Slabs& slabs, std::size_t from, const Peer& peer, std::size_t to, std::byte* b,
                        int part, int parts, const Way& way) {
-  const std::size_t row = slabs.columns.count(to) * slabs.element,
-                    stride = slabs.columns.things * slabs.element;
-  const std::size_t rows = slabs.rows.count(from);
-  if (row == 0 || rows == 0) return true;
+  const std::size_t rows = slabs.rows.count(from), columns = slabs.columns.count(to), element = slabs.element;
+  const std::size_t stride = slabs.columns.things * element, per_line = 64 / element;
   const auto mine = static_cast<std::size_t>(part), count = static_cast<std::size_t>(parts);
-  const std::size_t per_line = 64 / slabs.element;
   const auto cut = [&](std::size_t p) {
-    return std::min(rows, (rows + per_line - 1) / per_line * p / count * per_line);
+    return std::min(columns, (columns + per_line - 1) / per_line * p / count * per_line);
   };
   const std::size_t end = cut(mine + 1);
-  const std::size_t at_once = std::clamp(buffer_bytes / row / per_line * per_line, per_line, most_rows);
-  const std::unique_ptr<std::byte[]> buffer(new std::byte[at_once * row]);
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[buffer_bytes]);
   iovec remote[most_rows];
-  for (std::size_t first = cut(mine); first < end; first += at_once) {
-    const std::size_t now = std::min(at_once, end - first);
-    const std::byte* there = peer.a + first * stride + slabs.columns.first(to) * slabs.element;
-    for (std::size_t i = 0; i < now; ++i) remote[i] = {const_cast<std::byte*>(there) + i * stride, row};
-    if (sys::read_process(peer.process, buffer.get(), now * row, remote, now) != static_cast<long>(now * row))
-      return false;
-    const Block block{buffer.get(),
-                      slabs.columns.count(to),
-                      b + (slabs.rows.first(from) + first) * slabs.element,
-                      slabs.rows.things,
-                      now,
-                      slabs.columns.count(to)};
-    transpose_part(block, slabs.element, 0, 1, way);
+  for (std::size_t column = cut(mine), width = 0; column < end; column += width) {
+    width = std::min(run_bytes / element, end - column);
+    const std::size_t run = width * element, at_once = std::min(most_rows, buffer_bytes / run);
+    for (std::size_t row = 0, now = 0; row < rows; row += now) {
+      now = std::min(at_once, rows - row);
+      const std::byte* there = peer.a + row * stride + (slabs.columns.first(to) + column) * element;
+      for (std::size_t i = 0; i < now; ++i) remote[i] = {const_cast<std::byte*>(there) + i * stride, run};
+      if (sys::read_process(peer.process, buffer.get(), now * run, remote, now) !=
+          static_cast<long>(now * run))
+        return false;
+      const std::size_t at = column * slabs.rows.things + slabs.rows.first(from) + row;
+      transpose_part({buffer.get(), width, b + at * element, slabs.rows.things, now, width}, element, 0, 1,
+                     way);
+    }
   }
   return true;
 }

@@ -5,7 +5,7 @@ by what runs there, and hosts that do not share one do not share its rate."""
 
 import sys
 
-from testing import HERE, Failed, bed, check, main, start
+from testing import HERE, Failed, bed, check, main, running
 
 MEASURE = f"{sys.executable} {HERE / 'measure.py'}"
 
@@ -35,11 +35,12 @@ def rate(build, link):
         check(0.6 * mbit < one < 1.05 * mbit, f"{one} of {mbit} Mbit/s")
         check(len(two) == 2 and 0.6 * mbit < sum(two) < 1.1 * mbit, f"two senders of one host: {two} of {mbit} Mbit/s")
     # Two pairs of hosts: each has a link of its own. Two senders to one host: its link is shared.
-    pair = "$NIGH_HOSTS/enter {} " + MEASURE + " rate {} {} 0.7"
+    at = "at=$(($(date +%s) + 2)); "
+    pair = "$NIGH_HOSTS/enter {} " + MEASURE + " rate {} {} 0.7 $at"
     apart = numbers(build, f"-n 4 --link {link} --rate 100mbit",
-                    f"{pair.format('nigh-1', 'nigh-2', 5001)} & {pair.format('nigh-0', 'nigh-3', 5002)}; wait")
+                    f"{at}{pair.format('nigh-1', 'nigh-2', 5001)} & {pair.format('nigh-0', 'nigh-3', 5002)}; wait")
     into = numbers(build, f"-n 3 --link {link} --rate 100mbit",
-                   f"{pair.format('nigh-1', 'nigh-2', 5001)} & {pair.format('nigh-0', 'nigh-2', 5002)}; wait")
+                   f"{at}{pair.format('nigh-1', 'nigh-2', 5001)} & {pair.format('nigh-0', 'nigh-2', 5002)}; wait")
     print(f"{link}: 100 Mbit/s, two pairs of hosts {apart}, two hosts to one {into}")
     check(len(apart) == 2 and min(apart) > 60, f"two pairs of hosts share what they should not: {apart}")
     check(len(into) == 2 and sum(into) < 120, f"two hosts together send more to one than its link takes: {into}")
@@ -48,10 +49,12 @@ def rate(build, link):
 def test():
     build, link = sys.argv[1:]
     rate(build, link)
-    if link == "tc" and start(build, "-n 1 --link tc --delay 1ms", ["true"]).wait() == 77:
-        print("tc: this kernel has no netem, so the delay is not tested")
-    else:
-        delay(build, link)
+    if link == "tc":
+        with running(build, "-n 1 --link tc --delay 1ms", ["true"]) as process:
+            if process.wait(30) == 77:
+                print("tc: this kernel has no netem, so the delay is not tested")
+                return
+    delay(build, link)
 
 
 main(test)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
-"""measure.py rtt HOST | rate HOST PORTS SECONDS | sink PORT: what a link shows to a program. `rtt` prints the least and the
+"""measure.py rtt HOST | rate HOST PORTS SECONDS [AT] | sink PORT: what a link shows to a program. `rtt` prints the least and the
 median time of an echo in us, answered by the other host's kernel; `rate` starts sinks by the agent, sends to all at once
 and prints what each received, in Mbit/s."""
 
@@ -42,12 +42,13 @@ def sink(port):
     print(f"{size * 8e-6 / (time.monotonic() - start):.1f}", flush=True)
 
 
-def rate(host, ports, seconds):
+def rate(host, ports, seconds, at=0):
     agent = [os.path.join(os.environ["NIGH_HOSTS"], "enter"), host, sys.executable, os.path.abspath(__file__), "sink"]
     sinks = [subprocess.Popen(agent + [port], stdout=subprocess.PIPE, text=True) for port in ports]
     for process in sinks:
         process.stdout.readline()
     sockets = [socket.create_connection((host, int(port))) for port in ports]
+    time.sleep(max(0, at - time.time()))  # several that share a link have to send at the same time
     end, block = time.monotonic() + seconds, bytes(1 << 17)
 
     def send(to):
@@ -67,7 +68,7 @@ def main(words):
     elif words[0] == "sink":
         sink(int(words[1]))
     else:
-        rate(words[1], words[2].split(","), float(words[3]))
+        rate(words[1], words[2].split(","), *(float(word) for word in words[3:]))
 
 
 main(sys.argv[1:])

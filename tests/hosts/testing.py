@@ -5,11 +5,16 @@ fails says what it saw; what can't run here says SKIP and returns 77, unless NIG
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
+from contextlib import contextmanager
 from pathlib import Path
+
+from bed.system import die_with_parent
 
 HERE = Path(__file__).resolve().parent
 HOSTS = HERE / "hosts"
@@ -42,54 +47,75 @@ class Told:
         self.status, self.out, self.err = status, out, err
 
     def __str__(self):
-        return "\n".join([f"status {self.status}", *("  " + x for x in (self.out + self.err).splitlines()[-25:])])
+        return "\n".join([f"status {self.status}", *("  " + x for x in (self.out + self.err).splitlines()[-60:])])
 
 
 def bed(build, options, command, limit=60):
     """hosts OPTIONS -- COMMAND; a bed that can't be here is a skip, one that does not end a failure."""
-    process = start(build, options, command)
-    try:
-        out, err = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        out, err = process.communicate(timeout=30)
-        raise Failed(f"{command} on {options} did not end in {limit} s\n{out}{err}") from None
+    with running(build, options, command) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            out, err = process.communicate(timeout=30)
+            raise Failed(f"{command} on {options} did not end in {limit} s\n{out}{err}") from None
     if process.returncode == 77:
         skip(err.strip())
     return Told(process.returncode, out, err)
 
 
-def start(build, options, command):
-    return subprocess.Popen([HOSTS, *options.split(), "--", *(str(x) for x in command)], env=environment(build), text=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+@contextmanager
+def running(build, options, command):
+    """A bed beside the test. It ends with the test, however that ends: its wire is real-time."""
+    mark = f"bed-{uuid.uuid4()}"  # all of its processes inherit it
+    process = subprocess.Popen([HOSTS, *options.split(), "--", *(str(x) for x in command)], text=True,
+                               env={**environment(build), "NIGH_HOSTS_MARK": mark}, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: die_with_parent(signal.SIGTERM))
+    process.mark = mark
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        finally:
+            process.kill()
 
 
-def traces(pid):
-    """What there is of the bed that this process made: processes that know its folder, the folder, mounts, interfaces."""
-    mark = f"nigh-hosts-{pid}-".encode()
-    found = [str(p) for p in Path(tempfile.gettempdir()).glob(f"nigh-hosts-{pid}-*")]
+def processes(bed):
+    """The numbers and the command lines of all that a bed started, its own processes too."""
+    found = {}
     for process in Path("/proc").iterdir():
-        if process.name.isdigit() and process.name != str(os.getpid()):
+        if process.name.isdigit():
             try:
-                words = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
-                if mark in words or process.name == str(pid):
-                    found.append(f"process {process.name}")
-            except OSError:
+                if bed.mark.encode() in (process / "environ").read_bytes():
+                    found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+            except OSError:  # it ended, or is another user's
                 pass
-    found += [line for line in Path("/proc/mounts").read_text().splitlines() if mark.decode() in line]
+    return found
+
+
+def traces(bed):
+    """What there is of a bed: processes, and with them the namespaces, the folder, mounts, interfaces."""
+    name = f"nigh-hosts-{bed.pid}-"
+    found = [str(p) for p in Path(tempfile.gettempdir()).glob(f"{name}*")]
+    found += [f"process {number}: {line}" for number, line in processes(bed).items()]
+    found += [line for line in Path("/proc/mounts").read_text().splitlines() if name in line]
     found += [f"interface {x}" for x in os.listdir("/sys/class/net") if re.fullmatch(r"switch|port\d+", x)]
     return found
 
 
-def namespaces():
-    return {os.readlink(f"/proc/{p}/ns/net") for p in os.listdir("/proc") if p.isdigit() and os.path.exists(f"/proc/{p}/ns/net")}
-
-
-def gone(pid, limit=10):
+def until(right, limit=10):
     end = time.monotonic() + limit
-    while (left := traces(pid)) and time.monotonic() < end:
-        time.sleep(0.1)
-    check(not left, f"left behind: {left}")
+    while not (found := right()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
+def gone(bed):
+    until(lambda: not traces(bed))
+    check(not (left := traces(bed)), f"left behind: {left}")
 
 
 def main(test):

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <deque>
@@ -165,7 +166,8 @@ int main(int argc, char** argv) {
   if (argc < 4) return 2;
   // Before all ranks, as an interrupt would be: they spin, and there may be more of them than CPUs.
   const sched_param first{.sched_priority = 60};
-  ::sched_setscheduler(0, SCHED_FIFO, &first);
+  if (::sched_setscheduler(0, SCHED_FIFO, &first) != 0)
+    std::perror("hosts_wire: no real-time priority, so delays may be longer");
   ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   static Switch network(std::atof(argv[1]), std::atoll(argv[2]),
                         std::span(argv + 3, static_cast<std::size_t>(argc - 3)));

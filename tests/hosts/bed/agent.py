@@ -7,14 +7,15 @@ import json
 import os
 import socket
 
-from .system import Wrong
+from .system import Wrong, socket_path
 
 
 def start(folder, host, command, name=None, keep=None):
     """The status of `command`, words for execvp, on a host of the bed in `folder`. `keep` takes the connection."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.connect(os.path.join(folder, f"{host}.socket"))
+        with socket_path(folder, host) as path:
+            connection.connect(path)
     except OSError:
         raise Wrong(f"there is no host {host} in the test bed of {folder}") from None
     if keep:

@@ -39,14 +39,19 @@ class Bed:
         return share or [mine[number % len(mine)]]
 
 
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class Ended(Exception):
     """A signal asked for the end."""
 
 
 def run(bed, command, script):
     """The command's status. This process only waits: should the one that does the work be killed, it tidies up."""
-    bed.folder = tempfile.mkdtemp(prefix=f"nigh-hosts-{os.getpid()}-")
     parent = os.getpid()
+    # From before there is a folder on, signals wait until somebody takes care of it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDS, signal.SIGCHLD))
+    bed.folder = tempfile.mkdtemp(prefix=f"nigh-hosts-{parent}-")
     worker = os.fork()
     if worker == 0:
         status = 1
@@ -59,16 +64,19 @@ def run(bed, command, script):
         finally:
             sys.stderr.flush()
             os._exit(status)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: os.kill(worker, signal.SIGTERM))
-    status = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+    done = 0
+    while not done:
+        if signal.sigwait((*ENDS, signal.SIGCHLD)) != signal.SIGCHLD:
+            os.kill(worker, signal.SIGTERM)
+        done, status = os.waitpid(worker, os.WNOHANG)
+    status = os.waitstatus_to_exitcode(status)
     shutil.rmtree(bed.folder, ignore_errors=True)
     return status if status >= 0 else 128 - status
 
 
 def _work(bed, command, script):
     def end(number, _):
-        for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for other in ENDS:
             signal.signal(other, signal.SIG_IGN)
         raise Ended(number)
 
@@ -78,6 +86,7 @@ def _work(bed, command, script):
         # A terminal's Ctrl-C comes to both; the parent tells of it.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ENDS, signal.SIGCHLD))
         _make(bed, script, started)
         return agent.start(bed.folder, bed.name(0), command)
     except Ended as ended:
@@ -98,7 +107,7 @@ def _make(bed, script, started):
     try:
         system.unshare(system.NEWNET)  # the switch's
     except OSError as reason:
-        raise NotHere(f"can't make network namespaces here ({reason}): root is needed") from None
+        raise NotHere(f"can't make network namespaces here ({reason}): CAP_SYS_ADMIN is needed") from None
     bed.link = links.choose(bed)
     settings.write(bed, script)
     bed.environment = settings.environment(bed.folder)

@@ -28,7 +28,8 @@ def live(bed, number, control):
         os.sched_setaffinity(0, bed.cpus(number))
         os.environ.update(bed.environment)
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        server.bind(os.path.join(bed.folder, f"{name}.socket"))
+        with system.socket_path(bed.folder, name) as path:
+            server.bind(path)
         server.listen(64)
         control.sendall(b"ready")
     except (OSError, system.NotHere) as reason:

@@ -6,6 +6,7 @@ wrong (Wrong, status 2), or this machine does not allow it (NotHere, status 77, 
 import ctypes
 import os
 import subprocess
+from contextlib import contextmanager
 
 NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
 MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 4096, 8192, 16384, 1 << 18
@@ -48,6 +49,16 @@ def die_with_parent(number):
 def mount(source, target, kind=None, flags=0, data=None):
     parts = [os.fsencode(x) if x is not None else None for x in (source, target, kind)]
     _call(f"mount on {target}", _libc.mount(*parts, ctypes.c_ulong(flags), data.encode() if data else None))
+
+
+@contextmanager
+def socket_path(folder, host):
+    """A folder's name may be longer than the 107 bytes that a socket's may have."""
+    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{fd}/{host}.socket"
+    finally:
+        os.close(fd)
 
 
 def run(*command, words=None):
