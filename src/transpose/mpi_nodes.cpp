@@ -27,12 +27,14 @@ namespace nigh::transpose {
 
 namespace {
 struct Window {
-  std::byte* memory;
+  std::byte* memory;  // what was given out: pages of the part that the library gave us, wherever that begins
   std::size_t bytes;
+  std::byte* part;
   MPI_Comm node;
   MPI_Win window;
   std::uint64_t number;  // the same on all ranks of the node
 };
+constexpr std::size_t page = 4096;
 std::mutex windows_mutex;
 std::list<Window> windows;
 
@@ -83,7 +85,7 @@ bool by_window(const Nodes& nodes, const std::byte* a, std::size_t bytes, std::v
     same = relation == MPI_IDENT || relation == MPI_CONGRUENT;
   }
   const std::vector<std::uint64_t> offsets =
-      gather(nodes, same ? static_cast<std::uint64_t>(a - window->memory) : 0);
+      gather(nodes, same ? static_cast<std::uint64_t>(a - window->part) : 0);
   if (!all_of_node(nodes, same)) return false;
   for (std::size_t i = 0; i < peers.size(); ++i) {
     MPI_Aint size = 0;
@@ -175,7 +177,7 @@ void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
   void* memory = nullptr;
   MPI_Win window = MPI_WIN_NULL;
   MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-  const std::size_t room = (bytes + 4096) / 4096 * 4096;  // every part begins at a page
+  const std::size_t room = (bytes + page) / page * page + page;
   int status = MPI_ERR_NO_MEM;
   int wrong = fits_node(room, node) ? 0 : 1, any = 0;
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, comm);
@@ -199,8 +201,10 @@ void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
   static std::uint64_t last = 0;
   std::uint64_t number = ++last;
   MPI_Bcast(&number, 1, MPI_UINT64_T, 0, node);
-  windows.push_back({static_cast<std::byte*>(memory), room, node, window, number});
-  return memory;
+  auto* part = static_cast<std::byte*>(memory);
+  auto* given = part + (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
+  windows.push_back({given, room - page, part, node, window, number});
+  return given;
 }
 
 void nigh_transpose_free(void* memory) {

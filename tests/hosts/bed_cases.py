@@ -79,7 +79,8 @@ def refused():
     if subprocess.run([*other, "test", "-r", HOSTS]).returncode:
         print("no other user can read this folder, so what one is told is not tested")
     else:
-        told = subprocess.run([*other, sys.executable, HOSTS, "--", "true"], env=environment(BUILD), capture_output=True, text=True)
+        told = subprocess.run([*other, sys.executable, HOSTS, "--", "true"], text=True, env=environment(BUILD),
+                              capture_output=True)
         check(told.returncode == 77 and told.stderr == "hosts: namespaces with links between them need root\n",
               f"another user: {told}")
     check(bed(BUILD, "-n 1", ["no-such-program"]).status == 127, "a program that is not there")

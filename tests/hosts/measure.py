@@ -1,7 +1,7 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
-"""measure.py rtt HOST | rate HOST PORTS SECONDS [AT] | sink PORT: what a link shows to a program. `rtt` prints the least and the
-median time of an echo in us, answered by the other host's kernel; `rate` starts sinks by the agent, sends to all at once
+"""measure.py rtt HOST | rate HOST PORTS SECONDS [AT] | sink PORT: what a link shows to a program. `rtt` prints the least and
+the median time of an echo in us, answered by the other host's kernel; `rate` starts sinks by the agent, sends to all at once
 and prints what each received, in Mbit/s."""
 
 import os
@@ -59,7 +59,8 @@ def rate(host, ports, seconds, at=0):
     senders = [threading.Thread(target=send, args=(s,)) for s in sockets]
     for sender in senders:
         sender.start()
-    print(*(process.communicate()[0].strip() for process in sinks))
+    told = " ".join(process.communicate()[0].strip() for process in sinks)
+    sys.stdout.write(told + "\n")  # at once: who sends beside it ends at the same time
 
 
 def main(words):

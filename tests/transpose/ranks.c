@@ -141,8 +141,8 @@ static void too_large(void) {
 static void many_shapes(int threads) {
   const size_t elements[] = {4, 8, 16};
   unsigned count = 0;
-  for (size_t rows = 1; rows <= 257; rows += 1 + rows / 3)
-    for (size_t columns = 1; columns <= 311; columns += 1 + columns / 3)
+  for (size_t rows = 1; rows <= 257; rows += 1 + rows)
+    for (size_t columns = 1; columns <= 311; columns += 1 + columns)
       shape(rows, columns, elements[count++ % 3], threads, MPI_COMM_WORLD, NULL);
   shape(1031, 777, 8, threads, MPI_COMM_WORLD, NULL);
   shape(512, 2048, 16, threads, MPI_COMM_WORLD, NULL);

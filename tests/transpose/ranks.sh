@@ -27,7 +27,7 @@ loads)
   run 2 shared 1 "rows by loads"
   run 2 shared 2 "rows by loads"
   # Waiting ranks of MPICH keep their CPUs, so that more of them than there are CPUs take minutes.
-  [ "$kind" = mpich ] || { run 3 shared 3 "rows by loads" && run 7 shared 1 "rows by loads"; } ;;
+  [ "$kind" = mpich ] || { run 3 shared 3 "rows by loads" && run 7 few 1 "rows by process_vm_readv"; } ;;
 kernel) run 2 heap 2 "rows by process_vm_readv" ;;
 messages)
   export NIGH_MPI_FAKE_NODES=2
