@@ -23,7 +23,7 @@
 namespace nigh::transpose {
 
 namespace {
-constexpr std::size_t tile = 32, line = 64;
+constexpr std::size_t tile = 32;
 
 struct Square {
   std::byte* data;

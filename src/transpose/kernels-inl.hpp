@@ -40,8 +40,6 @@ namespace nigh::transpose {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t line = 64;
-
 // How the matrix is cut for elements of one size.
 template <std::size_t element>
 struct Cut {
@@ -312,7 +310,7 @@ void streamed(const Block& block) {
 
 // Rows of bytes: whole lines past the caches, the ends by the way of them. What comes `ahead` bytes later, in
 // this row or in the next, is prefetched: rows are too short for hardware to find their way.
-void copy_rows(const Rows& rows) {
+inline void copy_rows(const Rows& rows) {
   constexpr std::size_t ahead = 1024;
   for (std::size_t i = 0; i < rows.count; ++i) {
     const std::byte* from = rows.from + i * rows.from_stride;
@@ -334,7 +332,7 @@ void copy_rows(const Rows& rows) {
 
 // A long row is copied at sixteen places by turns: more of memory works at once, and a page of each fits the
 // TLB.
-void copy_streamed(const Rows& rows) {
+inline void copy_streamed(const Rows& rows) {
   constexpr std::size_t places = 16, at_once = 4 * line, ahead = 8 * line;
   if (rows.count != 1 || rows.bytes < 4 * places * at_once) {
     copy_rows(rows);
@@ -358,7 +356,7 @@ void copy_streamed(const Rows& rows) {
   hwy::FlushStream();
 }
 
-void copy_cached(const Rows& rows) {
+inline void copy_cached(const Rows& rows) {
   for (std::size_t i = 0; i < rows.count; ++i)
     std::memcpy(rows.to + i * rows.to_stride, rows.from + i * rows.from_stride, rows.bytes);
 }

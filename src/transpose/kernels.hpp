@@ -13,6 +13,8 @@
 
 namespace nigh::transpose {
 
+constexpr std::size_t line = 64;  // bytes that caches and memory pass to each other
+
 // A part of a matrix in memory, row by row, and where it goes: to[j * to_stride + i] = from[i * from_stride +
 // j] for i < rows, j < columns. Strides in elements; from and to do not overlap.
 struct Block {

@@ -10,8 +10,6 @@
 namespace nigh::transpose {
 
 namespace {
-constexpr std::size_t line = 64;
-
 struct Range {
   std::size_t first = 0, end = 0;
 };

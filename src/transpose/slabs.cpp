@@ -9,7 +9,7 @@ namespace nigh::transpose {
 std::size_t rows_of_panel(const Slabs& slabs, std::size_t bytes) {
   const std::size_t longest = std::max<std::size_t>(1, slabs.rows.most() * slabs.element);
   const std::size_t count = std::max<std::size_t>(1, bytes / longest);
-  const std::size_t per_line = 64 / slabs.element;
+  const std::size_t per_line = line / slabs.element;
   return count < per_line ? count : count / per_line * per_line;
 }
 
