@@ -121,7 +121,8 @@ def check_transpose(program):
         for wrong in ([], ["--subject", "none"], ["--subject", "nigh", "--teams", "2"], ["--frob"]):
             done = run(one, wrong, root)
             assert done.returncode == 2 and "usage" in done.stderr, f"{library} {wrong}: {done.returncode} {done.stderr}"
-        for name in ("nigh", "nigh-heap", "three-steps", "pipelined", "alltoallw", "memcpy", "limit", "nigh-spoiled"):
+        everything = ("nigh", "nigh-heap", "nigh-spoiled", "three-steps", "pipelined", "alltoallw", "memcpy", "limit")
+        for name in everything if library == "openmpi" else everything[:3]:
             done = run(pathlib.Path(shutil.which(f"mpirun.{library}")), ["-n", "2", one, "--subject", name, "--teams", "2", "--quick"], root)
             report, right = json.loads(done.stdout.splitlines()[0]), name != "nigh-spoiled"
             assert (done.returncode == 0) is right and report["verified"] is right, f"{library} {name}: {done.stdout}"

@@ -35,6 +35,13 @@ nigh_transpose* nigh_transpose_mpi(size_t rows, size_t columns, size_t element_b
 void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm);
 void nigh_transpose_free(void* memory);
 
+/* The same for Fortran's communicators (nigh_transpose.f90). */
+void nigh_transpose_mpi_share_f(size_t rows, size_t columns, MPI_Fint comm, size_t* first_row,
+                                size_t* row_count, size_t* first_column, size_t* column_count);
+nigh_transpose* nigh_transpose_mpi_f(size_t rows, size_t columns, size_t element_bytes, const void* a,
+                                     size_t a_bytes, void* b, size_t b_bytes, MPI_Fint comm, int threads);
+void* nigh_transpose_alloc_f(size_t bytes, MPI_Fint comm);
+
 #ifdef __cplusplus
 }
 #endif

@@ -177,9 +177,9 @@ void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
   void* memory = nullptr;
   MPI_Win window = MPI_WIN_NULL;
   MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-  const std::size_t room = (bytes + page) / page * page + page;
+  const std::size_t most = std::size_t{1} << 60, room = (std::min(bytes, most) + page) / page * page + page;
   int status = MPI_ERR_NO_MEM;
-  int wrong = fits_node(room, node) ? 0 : 1, any = 0;
+  int wrong = fits_node(room, node) && bytes <= most ? 0 : 1, any = 0;
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, comm);
   if (any == 0) {
     MPI_Info apart = MPI_INFO_NULL;  // each part on pages of its own, near the rank that touches it

@@ -285,3 +285,17 @@ void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t
   give(first_column, of_columns.first(me));
   give(column_count, of_columns.count(me));
 }
+
+nigh_transpose* nigh_transpose_mpi_f(size_t rows, size_t columns, size_t element_bytes, const void* a,
+                                     size_t a_bytes, void* b, size_t b_bytes, MPI_Fint comm, int threads) {
+  return nigh_transpose_mpi(rows, columns, element_bytes, a, a_bytes, b, b_bytes, MPI_Comm_f2c(comm),
+                            threads);
+}
+void nigh_transpose_mpi_share_f(size_t rows, size_t columns, MPI_Fint comm, size_t* first_row,
+                                size_t* row_count, size_t* first_column, size_t* column_count) {
+  nigh_transpose_mpi_share(rows, columns, MPI_Comm_f2c(comm), first_row, row_count, first_column,
+                           column_count);
+}
+void* nigh_transpose_alloc_f(size_t bytes, MPI_Fint comm) {
+  return nigh_transpose_alloc(bytes, MPI_Comm_f2c(comm));
+}

@@ -5,7 +5,7 @@ by what runs there, and hosts that do not share one do not share its rate."""
 
 import sys
 
-from testing import HERE, Failed, bed, check, main, running
+from testing import HERE, Failed, bed, check, main, running, steadily
 
 MEASURE = f"{sys.executable} {HERE / 'measure.py'}"
 
@@ -48,13 +48,13 @@ def rate(build, link):
 
 def test():
     build, link = sys.argv[1:]
-    rate(build, link)
+    steadily(rate, build, link)
     if link == "tc":
         with running(build, "-n 1 --link tc --delay 1ms", ["true"]) as process:
             if process.wait(30) == 77:
                 print("tc: this kernel has no netem, so the delay is not tested")
                 return
-    delay(build, link)
+    steadily(delay, build, link)
 
 
 main(test)

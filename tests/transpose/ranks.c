@@ -136,6 +136,7 @@ static void too_large(void) {
   const size_t bytes = rank == size - 1 ? (size_t)1 << 50 : 4096;
   expect(nigh_transpose_alloc(bytes, MPI_COMM_WORLD) == NULL, "a petabyte was allocated");
   expect(strstr(nigh_transpose_why(), "no shared memory") != NULL, "it is not said why");
+  expect(nigh_transpose_alloc((size_t)-1, MPI_COMM_WORLD) == NULL, "all addresses were allocated");
 }
 
 static void many_shapes(int threads) {
