@@ -26,6 +26,7 @@ Panel panel(const Slabs& slabs, std::size_t to, std::size_t bytes, std::size_t i
 
 void take(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t to, std::byte* b, int part,
           int parts, const Way& way) {
+  if (slabs.rows.count(from) == 0 || slabs.columns.count(to) == 0) return;  // nor need there be memory
   const Block block{a + slabs.columns.first(to) * slabs.element,
                     slabs.columns.things,
                     b + slabs.rows.first(from) * slabs.element,
@@ -37,6 +38,7 @@ void take(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t 
 
 void pack(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t to, Panel panel,
           std::byte* message, int part, int parts, const Way& way) {
+  if (slabs.rows.count(from) == 0 || panel.count == 0) return;
   const Block block{a + (slabs.columns.first(to) + panel.first) * slabs.element,
                     slabs.columns.things,
                     message,
@@ -48,6 +50,7 @@ void pack(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t 
 
 void unpack(const Slabs& slabs, std::size_t from, const std::byte* message, std::size_t, Panel panel,
             std::byte* b, int part, int parts, const Way& way) {
+  if (slabs.rows.count(from) == 0 || panel.count == 0) return;
   const std::size_t run = slabs.rows.count(from) * slabs.element, row = slabs.rows.things * slabs.element;
   copy_part(
       {message, run, b + panel.first * row + slabs.rows.first(from) * slabs.element, row, panel.count, run},
