@@ -31,6 +31,7 @@ namespace {
 
 using bench::now;
 using nigh::transpose::Block;
+using nigh::transpose::Range;
 using nigh::transpose::Rows;
 using nigh::transpose::Stores;
 using nigh::transpose::Team;
@@ -72,15 +73,9 @@ class Pair {
   double* to_ = nullptr;
 };
 
-struct Range {
-  std::size_t first, end;
-};
 Range share(std::size_t count, std::size_t grain, int part, int parts) {
-  const std::size_t grains = (count + grain - 1) / grain;
-  const auto cut = [&](int p) {
-    return std::min(count, grains * static_cast<std::size_t>(p) / static_cast<std::size_t>(parts) * grain);
-  };
-  return {cut(part), cut(part + 1)};
+  return nigh::transpose::share(count, grain, static_cast<std::size_t>(part),
+                                static_cast<std::size_t>(parts));
 }
 
 enum class Move { copy, reorder, transpose, none };
@@ -100,10 +95,9 @@ Rows rows_of(Pair& pair, std::size_t g) {
 constexpr std::size_t gathered = 4096;  // bytes that a `copy` is cut into, so that threads share it
 
 void nigh_work(Stores stores, Pair& pair, Move move, int part, int parts) {
+  // A part of a reorder is small; whether it is streamed is decided by the whole.
   if (stores == Stores::automatic)
-    stores = 2 * pair.bytes() / static_cast<std::size_t>(parts) > nigh::transpose::Way().cached_bytes
-                 ? Stores::streamed
-                 : Stores::cached;
+    stores = nigh::transpose::streams({}, pair.bytes(), parts) ? Stores::streamed : Stores::cached;
   const nigh::transpose::Way way{stores, 0, nullptr};
   if (move == Move::transpose) {
     transpose_part({pair.source(), pair.side(), pair.target(), pair.side(), pair.side(), pair.side()}, word,

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "common/batches.hpp"
 #include "transpose/slabs.hpp"
 
 namespace {
@@ -229,14 +230,9 @@ Prepared prepare(const std::string& subject, Rows& m) {
   return copies(m, subject == "limit");
 }
 
-struct Figure {
-  std::string name;
-  double mb_per_s;
-  bool right;
-};
-
 // From a barrier to the end of the slowest rank; the median of several.
-Figure measure(const std::string& subject, std::size_t rows, std::size_t columns, bool quick) {
+bench::Measured measure(const std::string& subject, std::size_t rows, std::size_t columns, bool quick,
+                        std::string& error) {
   Rows m(rows, columns, subject != "nigh-heap");
   const Prepared prepared = prepare(subject, m);
   prepared.pass();
@@ -254,26 +250,15 @@ Figure measure(const std::string& subject, std::size_t rows, std::size_t columns
   }
   std::sort(times.begin(), times.end());
   const std::string name = std::to_string(rows) + "x" + std::to_string(columns);
-  return {name, 2e-6 * double(rows * columns * word) / times[times.size() / 2], all_right != 0};
+  if (all_right == 0 && error.empty()) error = name + " is not transposed";
+  return {name, 2e-6 * double(rows * columns * word) / times[times.size() / 2], true, "MB/s"};
 }
 
-void report(const std::vector<Figure>& figures) {
+void report(const std::vector<bench::Measured>& figures, const std::string& error) {
   std::vector<int> cpus(static_cast<std::size_t>(ranks));
   const int cpu = sched_getcpu();
   MPI_Gather(&cpu, 1, MPI_INT, cpus.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (rank != 0) return;
-  const Figure* wrong = nullptr;
-  for (const Figure& one : figures)
-    if (!one.right && wrong == nullptr) wrong = &one;
-  std::printf("{\"program\":\"transpose\",\"size_bytes\":0,\"core_state\":\"n/a\",\"placement\":[");
-  for (int i = 0; i < ranks; ++i) std::printf("%s%d", i > 0 ? "," : "", cpus[std::size_t(i)]);
-  std::printf("],\"verified\":%s,\"errors\":[", wrong == nullptr ? "true" : "false");
-  if (wrong != nullptr) std::printf("\"%s is not transposed\"", wrong->name.c_str());
-  std::printf("],\"results\":[");
-  for (const Figure& one : figures)
-    std::printf("%s{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"MB/s\",\"core_state\":\"n/a\"}",
-                &one == figures.data() ? "" : ",", one.name.c_str(), one.mb_per_s);
-  std::printf("]}\n");
+  if (rank == 0) bench::report("transpose", figures, cpus, cpus, error);
 }
 
 }  // namespace
@@ -298,16 +283,16 @@ int main(int argc, char** argv) {
   }
   const std::string known = " nigh nigh-heap nigh-spoiled three-steps pipelined alltoallw memcpy limit ";
   if (subject.empty() || known.find(" " + subject + " ") == std::string::npos) wrong_use("no such subject");
-  std::vector<Figure> figures;
+  std::vector<bench::Measured> figures;
+  std::string error;
   using Shape = std::pair<std::size_t, std::size_t>;
   const std::vector<Shape> shapes = quick ? std::vector<Shape>{{2048, 2048}, {1000, 1000}}
                                           : std::vector<Shape>{{4096, 4096}, {4099, 4097}, {1000, 1000}};
-  for (const auto& [rows, columns] : shapes) figures.push_back(measure(subject, rows, columns, quick));
-  report(figures);
-  const bool right = std::all_of(figures.begin(), figures.end(), [](const Figure& one) { return one.right; });
+  for (const auto& [rows, columns] : shapes) figures.push_back(measure(subject, rows, columns, quick, error));
+  report(figures, error);
 #ifdef MPICH_VERSION
   MPI_Barrier(MPI_COMM_WORLD);
 #endif
   MPI_Finalize();
-  return right ? 0 : 1;
+  return error.empty() ? 0 : 1;
 }

@@ -18,6 +18,7 @@
 #include <nigh/transpose_mpi.h>
 #endif
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -63,7 +64,7 @@ class Transpose {
  public:
   // b may be a: in place. threads: the caller among them; 0: as many as this process has CPUs.
   Transpose(std::size_t rows, std::size_t columns, std::span<const T> a, std::span<T> b, int threads = 0) {
-    if (a.size() / (columns == 0 ? 1 : columns) < rows || b.size() / (columns == 0 ? 1 : columns) < rows)
+    if (columns > 0 && std::min(a.size(), b.size()) / columns < rows)
       throw std::invalid_argument("a or b has fewer elements than the matrix");
     own(nigh_transpose_local(rows, columns, sizeof(T), a.data(), columns, b.data(), rows, threads));
   }

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is assumed stands here, together. The parts for transposing are what this
-// project's kernels reach on cores with AVX-512 (nigh bench copy): about 0.85 of the fastest copy where both
-// sides are powers of two, 0.73 where rows begin at no line.
+// What is assumed stands here, together. The parts for transposing lie between what this project's kernels
+// reached with one and with two threads on cores with AVX-512 (nigh bench copy, 128 MiB): 0.76 and 0.83 of
+// the fastest copy where both sides are powers of two, 0.68 and 0.57 where rows begin at no line.
 #include "plan/transpose_costs.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace nigh {
 namespace {
 constexpr double assumed_core = 10000, assumed_memory_of_core = 5000;  // MB/s, read and written
 constexpr double assumed_cache_gain = 3;                               // of a cache over one thread in memory
-constexpr double assumed_powers = 0.85, assumed_others = 0.73;
+constexpr double assumed_powers = 0.8, assumed_others = 0.63;
 constexpr double assumed_barrier_us = 0.5, assumed_message_us = 1;
 
 // MB/s of all memories to their own CPUs; 0 when one of them is not known.

@@ -10,23 +10,7 @@
 namespace nigh::transpose {
 
 namespace {
-struct Range {
-  std::size_t first = 0, end = 0;
-};
-
-// `count` things for part `part` of `parts`, cut at multiples of `grain`.
-Range share(std::size_t count, std::size_t grain, std::size_t part, std::size_t parts) {
-  const std::size_t grains = (count + grain - 1) / grain;
-  const auto cut = [&](std::size_t p) { return std::min(count, (grains * p / parts) * grain); };
-  return {cut(part), cut(part + 1)};
-}
-
 const Kernels& kernels_of(const Way& way) { return way.kernels != nullptr ? *way.kernels : kernels(); }
-
-bool streams(const Way& way, std::size_t bytes, int parts) {
-  if (way.stores != Stores::automatic) return way.stores == Stores::streamed;
-  return 2 * bytes / static_cast<std::size_t>(parts) > way.cached_bytes;
-}
 }  // namespace
 
 void transpose_part(const Block& block, std::size_t element, int part, int parts, const Way& way) {

@@ -11,6 +11,8 @@
 //          └───┴───┴───┘                                                 └────────┘
 #pragma once
 
+#include <algorithm>
+
 #include "transpose/kernels.hpp"
 #include "transpose/team.hpp"
 
@@ -26,6 +28,23 @@ struct Way {
   std::size_t cached_bytes = std::size_t{1} << 20;
   const Kernels* kernels = nullptr;  // nullptr: the widest
 };
+
+// What Stores::automatic comes to for a whole of so many bytes.
+[[nodiscard]] constexpr bool streams(const Way& way, std::size_t bytes, int parts) {
+  if (way.stores != Stores::automatic) return way.stores == Stores::streamed;
+  return 2 * bytes / static_cast<std::size_t>(parts) > way.cached_bytes;
+}
+
+struct Range {
+  std::size_t first = 0, end = 0;
+};
+// `count` things for part `part` of `parts`, cut at multiples of `grain`.
+[[nodiscard]] constexpr Range share(std::size_t count, std::size_t grain, std::size_t part,
+                                    std::size_t parts) {
+  const std::size_t grains = (count + grain - 1) / grain;
+  const auto cut = [&](std::size_t p) { return std::min(count, (grains * p / parts) * grain); };
+  return {cut(part), cut(part + 1)};
+}
 
 [[nodiscard]] constexpr bool is_element(std::size_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
 

@@ -172,7 +172,7 @@ static bool fits_node(std::size_t room, MPI_Comm node) {
          all <= static_cast<double>(shm.f_bavail) * static_cast<double>(shm.f_frsize);
 }
 
-void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
+static void* allocate(std::size_t bytes, MPI_Comm comm) {
   MPI_Comm node = split_node(comm);
   void* memory = nullptr;
   MPI_Win window = MPI_WIN_NULL;
@@ -205,6 +205,15 @@ void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
   auto* given = part + (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
   windows.push_back({given, room - page, part, node, window, number});
   return given;
+}
+
+void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
+  try {
+    return allocate(bytes, comm);
+  } catch (const std::exception& error) {
+    set_why(error.what());
+    return nullptr;
+  }
 }
 
 void nigh_transpose_free(void* memory) {

@@ -9,6 +9,7 @@
 //      MPI           │────── 0 ──────│────── 1 ──────│ ...        each way at most `at_once` at a time
 //      recv                          │ put 0 │       │ put 1 │
 #include <algorithm>
+#include <climits>
 #include <memory>
 #include <new>
 #include <vector>
@@ -38,22 +39,22 @@ struct Parcel {
 
 class MpiPlan final : public nigh_transpose {
  public:
-  MpiPlan(std::unique_ptr<Nodes> nodes, const Slabs& slabs, const std::byte* a, std::byte* b, int threads)
+  MpiPlan(std::shared_ptr<const Nodes> nodes, const Slabs& slabs, const std::byte* a, std::byte* b,
+          int threads)
       : nodes_(std::move(nodes)),
         slabs_(slabs),
         a_(a),
         b_(b),
         team_(threads),
         peers_(find_peers(*nodes_, a, slabs.bytes_of_a(me()))) {
-    const std::size_t moved = 2 * slabs_.bytes_of_b(me()) / static_cast<std::size_t>(team_.threads());
-    way_.stores = moved > way_.cached_bytes ? Stores::streamed : Stores::cached;
+    way_.stores = streams(way_, slabs_.bytes_of_b(me()), team_.threads()) ? Stores::streamed : Stores::cached;
     for (int step = 1; step < nodes_->size(); ++step) {
       add_parcels(out_, (nodes_->rank() + step) % nodes_->size(), true);
       add_parcels(in_, (nodes_->rank() + nodes_->size() - step) % nodes_->size(), false);
     }
     for (Lane* lane : {&sending_, &receiving_}) {
       const std::size_t most = lane == &sending_ ? largest(out_) : largest(in_);
-      for (int i = 0; i < at_once && most > 0; ++i) lane->buffers.emplace_back(new std::byte[most + 64]);
+      for (int i = 0; i < at_once && most > 0; ++i) lane->buffers.emplace_back(new std::byte[most + line]);
       lane->parcels.resize(at_once);
       lane->requests.assign(at_once, MPI_REQUEST_NULL);
     }
@@ -80,7 +81,7 @@ class MpiPlan final : public nigh_transpose {
     std::vector<MPI_Request> requests;
     [[nodiscard]] std::byte* buffer(std::size_t i) const {
       std::byte* at = buffers[i].get();
-      return at + (64 - reinterpret_cast<std::uintptr_t>(at) % 64) % 64;
+      return at + (line - reinterpret_cast<std::uintptr_t>(at) % line) % line;
     }
   };
 
@@ -147,8 +148,8 @@ class MpiPlan final : public nigh_transpose {
   void take_in(std::size_t i) {
     const Parcel parcel = receiving_.parcels[i];
     team_.run([&](int thread) {
-      unpack(slabs_, static_cast<std::size_t>(parcel.peer), receiving_.buffer(i), me(), parcel.panel, b_,
-             thread, team_.threads(), way_);
+      unpack(slabs_, static_cast<std::size_t>(parcel.peer), receiving_.buffer(i), parcel.panel, b_, thread,
+             team_.threads(), way_);
     });
     if (next_in_ < in_.size()) post(i);
   }
@@ -180,7 +181,7 @@ class MpiPlan final : public nigh_transpose {
     MPI_Waitall(at_once, sending_.requests.data(), MPI_STATUSES_IGNORE);
   }
 
-  std::unique_ptr<Nodes> nodes_;
+  std::shared_ptr<const Nodes> nodes_;
   Slabs slabs_;
   const std::byte* a_;
   std::byte* b_;
@@ -228,6 +229,8 @@ std::string what_is_wrong(const Demand& here, const Demand& first, const Nodes& 
   if (auto known = check_element(here.element); !known) return known.error().message;
   if (auto fits = matrix_bytes(here.rows, here.columns, here.element); !fits) return fits.error().message;
   if (threads < 0 || threads > 4096) return "threads is not a number from 0 to 4096";
+  if (Deal{here.rows, static_cast<std::size_t>(nodes.size())}.most() > INT_MAX / here.element)
+    return "the rows of one rank are more than a message takes of a column: use more ranks";
   const auto ranks = static_cast<std::size_t>(nodes.size()), me = static_cast<std::size_t>(nodes.rank());
   const Slabs slabs{{here.rows, ranks}, {here.columns, ranks}, here.element};
   for (const auto& [name, at, bytes, wanted] :
@@ -247,7 +250,7 @@ std::string what_is_wrong(const Demand& here, const Demand& first, const Nodes& 
 
 Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, const void* a, std::size_t a_bytes,
                                                  void* b, std::size_t b_bytes, MPI_Comm comm, int threads) {
-  auto nodes = std::make_unique<Nodes>(comm);
+  const auto nodes = std::make_shared<const Nodes>(comm);
   Demand first = demand;
   MPI_Bcast(&first, 3, MPI_UINT64_T, 0, nodes->all());
   const std::string wrong =
@@ -256,8 +259,15 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, const voi
   const int share = share_of_cpus(*nodes);
   const auto ranks = static_cast<std::size_t>(nodes->size());
   const Slabs slabs{{demand.rows, ranks}, {demand.columns, ranks}, demand.element};
-  return std::make_unique<MpiPlan>(std::move(nodes), slabs, static_cast<const std::byte*>(a),
-                                   static_cast<std::byte*>(b), threads == 0 ? share : threads);
+  // Who has no memory for messages says so, or the others would wait for its first one.
+  std::unique_ptr<nigh_transpose> plan;
+  try {
+    plan = std::make_unique<MpiPlan>(nodes, slabs, static_cast<const std::byte*>(a),
+                                     static_cast<std::byte*>(b), threads == 0 ? share : threads);
+  } catch (const std::bad_alloc&) {}
+  const std::string scarce = nodes->agree(plan ? "" : "there is no memory for the buffers of messages");
+  if (!scarce.empty()) return fail(Errc::io, scarce);
+  return plan;
 }
 
 }  // namespace nigh::transpose

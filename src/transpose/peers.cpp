@@ -38,15 +38,12 @@ bool take_from_process(const Slabs& slabs, std::size_t from, const Peer& peer, s
   const std::size_t rows = slabs.rows.count(from), columns = slabs.columns.count(to), element = slabs.element;
   if (rows == 0 || columns == 0) return true;
   const std::size_t stride = slabs.columns.things * element, per_line = line / element;
-  const auto mine = static_cast<std::size_t>(part), count = static_cast<std::size_t>(parts);
-  const auto cut = [&](std::size_t p) {
-    return std::min(columns, (columns + per_line - 1) / per_line * p / count * per_line);
-  };
-  const std::size_t end = cut(mine + 1);
+  const Range mine =
+      share(columns, per_line, static_cast<std::size_t>(part), static_cast<std::size_t>(parts));
   const std::unique_ptr<std::byte[]> buffer(new std::byte[buffer_bytes]);
   iovec remote[most_rows];
-  for (std::size_t column = cut(mine), width = 0; column < end; column += width) {
-    width = std::min(run_bytes / element, end - column);
+  for (std::size_t column = mine.first, width = 0; column < mine.end; column += width) {
+    width = std::min(run_bytes / element, mine.end - column);
     const std::size_t run = width * element, at_once = std::min(most_rows, buffer_bytes / run);
     for (std::size_t row = 0, now = 0; row < rows; row += now) {
       now = std::min(at_once, rows - row);

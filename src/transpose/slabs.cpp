@@ -48,8 +48,8 @@ void pack(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t 
   transpose_part(block, slabs.element, part, parts, way);
 }
 
-void unpack(const Slabs& slabs, std::size_t from, const std::byte* message, std::size_t, Panel panel,
-            std::byte* b, int part, int parts, const Way& way) {
+void unpack(const Slabs& slabs, std::size_t from, const std::byte* message, Panel panel, std::byte* b,
+            int part, int parts, const Way& way) {
   if (slabs.rows.count(from) == 0 || panel.count == 0) return;
   const std::size_t run = slabs.rows.count(from) * slabs.element, row = slabs.rows.things * slabs.element;
   copy_part(

@@ -55,7 +55,7 @@ void take(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t 
 // What rank `from` sends to rank `to` of a panel: turned already, panel.count x (rows of `from`).
 void pack(const Slabs& slabs, std::size_t from, const std::byte* a, std::size_t to, Panel panel,
           std::byte* message, int part, int parts, const Way& way);
-void unpack(const Slabs& slabs, std::size_t from, const std::byte* message, std::size_t to, Panel panel,
-            std::byte* b, int part, int parts, const Way& way);
+void unpack(const Slabs& slabs, std::size_t from, const std::byte* message, Panel panel, std::byte* b,
+            int part, int parts, const Way& way);
 
 }  // namespace nigh::transpose

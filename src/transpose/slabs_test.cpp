@@ -97,7 +97,7 @@ bool sent(std::size_t rows, std::size_t columns, std::size_t ranks, int threads,
         for (int thread = 0; thread < threads; ++thread)
           pack(job.slabs, from, job.a[from].data(), to, one, message.data() + skew, thread, threads, way);
         for (int thread = 0; thread < threads; ++thread)
-          unpack(job.slabs, from, message.data() + skew, to, one, job.b[to].data(), thread, threads, way);
+          unpack(job.slabs, from, message.data() + skew, one, job.b[to].data(), thread, threads, way);
       }
     }
   }

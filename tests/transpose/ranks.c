@@ -5,13 +5,16 @@
  * what is wrong refused on every rank. One program for both MPI libraries and all ways to reach a neighbour's
  * memory, which it prints.
  *
- *     ranks heap|shared THREADS [WANTED]     WANTED: words that nigh_transpose_explain() must have for the
- * large one */
+ *     ranks heap|shared|few THREADS [WANTED]   WANTED: what nigh_transpose_explain() must say at the end
+ *     ranks dies THREADS                       the last rank is killed in the middle
+ *     ranks too-large THREADS                  more shared memory is asked for than there is
+ *     ranks scarce THREADS                     one rank has no memory for messages */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <nigh/transpose_mpi.h>
@@ -139,6 +142,29 @@ static void too_large(void) {
   expect(nigh_transpose_alloc((size_t)-1, MPI_COMM_WORLD) == NULL, "all addresses were allocated");
 }
 
+/* The last rank has no room for the buffers of messages. MPICH needs more, or it ends the job itself. */
+static void scarce(void) {
+#ifdef MPICH_VERSION
+  const rlim_t room = 5 << 20;
+#else
+  const rlim_t room = 1 << 20;
+#endif
+  static double a[512 * 512], b[512 * 512];
+  struct rlimit limit;
+  unsigned long pages = 0;
+  FILE* statm = fopen("/proc/self/statm", "r");
+  expect(statm != NULL && fscanf(statm, "%lu", &pages) == 1, "/proc/self/statm can't be read");
+  if (statm != NULL) fclose(statm);
+  getrlimit(RLIMIT_AS, &limit);
+  const rlim_t before = limit.rlim_cur;
+  if (rank == size - 1) limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + room;
+  setrlimit(RLIMIT_AS, &limit);
+  refused("no memory for the buffers",
+          nigh_transpose_mpi(512, 512, 8, a, sizeof a, b, sizeof b, MPI_COMM_WORLD, 1));
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
 static void many_shapes(int threads) {
   const size_t elements[] = {4, 8, 16};
   unsigned count = 0;
@@ -175,6 +201,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "dies") == 0) die();
   if (strcmp(what, "too-large") == 0) {
     too_large();
+  } else if (strcmp(what, "scarce") == 0) {
+    scarce();
   } else {
     all_of_it(strcmp(what, "few") == 0, threads, argc > 3 ? argv[3] : NULL);
   }
