@@ -261,11 +261,12 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, const voi
   const Slabs slabs{{demand.rows, ranks}, {demand.columns, ranks}, demand.element};
   // Who has no memory for messages says so, or the others would wait for its first one.
   std::unique_ptr<nigh_transpose> plan;
+  std::string scarce;
   try {
     plan = std::make_unique<MpiPlan>(nodes, slabs, static_cast<const std::byte*>(a),
                                      static_cast<std::byte*>(b), threads == 0 ? share : threads);
-  } catch (const std::bad_alloc&) {}
-  const std::string scarce = nodes->agree(plan ? "" : "there is no memory for the buffers of messages");
+  } catch (const std::bad_alloc&) { scarce = "there is no memory for the buffers of messages"; }
+  scarce = nodes->agree(scarce);
   if (!scarce.empty()) return fail(Errc::io, scarce);
   return plan;
 }
