@@ -20,6 +20,7 @@ module nigh_transpose
   implicit none
   private
   public :: nigh_transpose_plan, nigh_transpose_local, nigh_transpose_mpi, nigh_transpose_mpi_share
+  public :: nigh_transpose_mpi_many, nigh_transpose_pencils, nigh_transpose_pencils_share
   public :: nigh_transpose_alloc, nigh_transpose_free, nigh_transpose_execute, nigh_transpose_destroy, nigh_transpose_why
 
   type :: nigh_transpose_plan
@@ -44,6 +45,30 @@ module nigh_transpose
       integer(c_int), value :: comm, threads
       type(c_ptr) :: plan
     end function mpi_c
+    function many_c(matrices, rows, columns, element, a, a_bytes, a_stride, a_apart, b, b_bytes, b_stride, b_apart, comm, &
+                    threads) bind(c, name='nigh_transpose_mpi_many_f') result(plan)
+      import :: c_int, c_ptr, c_size_t
+      integer(c_size_t), value :: matrices, rows, columns, element, a_bytes, a_stride, a_apart, b_bytes, b_stride, b_apart
+      type(c_ptr), value :: a, b
+      integer(c_int), value :: comm, threads
+      type(c_ptr) :: plan
+    end function many_c
+    function pencils_c(n, p, q, from_axis, to_axis, element, a, a_bytes, b, b_bytes, comm, threads) &
+      bind(c, name='nigh_transpose_pencils_f') result(plan)
+      import :: c_int, c_ptr, c_size_t
+      integer(c_size_t), intent(in) :: n(3)
+      integer(c_int), value :: p, q, from_axis, to_axis, comm, threads
+      integer(c_size_t), value :: element, a_bytes, b_bytes
+      type(c_ptr), value :: a, b
+      type(c_ptr) :: plan
+    end function pencils_c
+    function pencils_share_c(n, p, q, axis, comm, first, count) bind(c, name='nigh_transpose_pencils_share_f') result(status)
+      import :: c_int, c_size_t
+      integer(c_size_t), intent(in) :: n(3)
+      integer(c_int), value :: p, q, axis, comm
+      integer(c_size_t), intent(out) :: first(3), count(3)
+      integer(c_int) :: status
+    end function pencils_share_c
     subroutine share_c(rows, columns, comm, first, count, first_b, count_b) bind(c, name='nigh_transpose_mpi_share_f')
       import :: c_int, c_size_t
       integer(c_size_t), value :: rows, columns
@@ -103,6 +128,42 @@ contains
     plan%c = mpi_c(rows, columns, element, a, a_bytes, b, b_bytes, int(comm, c_int), int(threads, c_int))
     if (present(status)) status = merge(0, -1, c_associated(plan%c))
   end subroutine nigh_transpose_mpi
+
+  ! A batch; strides and distances in elements, 0: without gaps.
+  subroutine nigh_transpose_mpi_many(plan, matrices, rows, columns, element, a, a_bytes, a_stride, a_apart, &
+                                     b, b_bytes, b_stride, b_apart, comm, threads, status)
+    type(nigh_transpose_plan), intent(out) :: plan
+    integer(c_size_t), intent(in) :: matrices, rows, columns, element, a_bytes, a_stride, a_apart, b_bytes, b_stride, b_apart
+    type(c_ptr), intent(in) :: a, b
+    integer, intent(in) :: comm, threads
+    integer, intent(out), optional :: status
+    plan%c = many_c(matrices, rows, columns, element, a, a_bytes, a_stride, a_apart, b, b_bytes, b_stride, b_apart, &
+                    int(comm, c_int), int(threads, c_int))
+    if (present(status)) status = merge(0, -1, c_associated(plan%c))
+  end subroutine nigh_transpose_mpi_many
+
+  ! n, first and count are in the order of C's axes 0, 1, 2; in Fortran's arrays the axis that is whole comes first:
+  ! a(axis 2, axis 1, axis 0) along 2, a(axis 1, axis 2, axis 0) along 1, a(axis 0, axis 1, axis 2) along 0.
+  subroutine nigh_transpose_pencils(plan, n, p, q, from_axis, to_axis, element, a, a_bytes, b, b_bytes, comm, threads, status)
+    type(nigh_transpose_plan), intent(out) :: plan
+    integer(c_size_t), intent(in) :: n(3), element, a_bytes, b_bytes
+    integer, intent(in) :: p, q, from_axis, to_axis, comm, threads
+    type(c_ptr), intent(in) :: a, b
+    integer, intent(out), optional :: status
+    plan%c = pencils_c(n, int(p, c_int), int(q, c_int), int(from_axis, c_int), int(to_axis, c_int), element, a, a_bytes, &
+                       b, b_bytes, int(comm, c_int), int(threads, c_int))
+    if (present(status)) status = merge(0, -1, c_associated(plan%c))
+  end subroutine nigh_transpose_pencils
+
+  subroutine nigh_transpose_pencils_share(n, p, q, axis, comm, first, count, status)
+    integer(c_size_t), intent(in) :: n(3)
+    integer, intent(in) :: p, q, axis, comm
+    integer(c_size_t), intent(out) :: first(3), count(3)
+    integer, intent(out), optional :: status
+    integer :: done
+    done = pencils_share_c(n, int(p, c_int), int(q, c_int), int(axis, c_int), int(comm, c_int), first, count)
+    if (present(status)) status = done
+  end subroutine nigh_transpose_pencils_share
 
   ! first and first_b count from 0.
   subroutine nigh_transpose_mpi_share(rows, columns, comm, first, count, first_b, count_b)

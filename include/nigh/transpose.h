@@ -21,12 +21,18 @@ typedef struct nigh_transpose nigh_transpose;
 
 /* to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns; strides in elements,
  * from_stride >= columns, to_stride >= rows. With to == from in place: then the matrix has no gaps
- * (from_stride == columns, to_stride
- * == rows), unless it is square and the strides are equal; besides it O(rows + columns) elements a thread are
- * used. Else the two do not overlap. threads: that work on it, the caller among them; 0: as many as this
- * process has CPUs. */
+ * (from_stride == columns, to_stride == rows), unless it is square and the strides are equal; besides it
+ * O(rows + columns) elements a thread are used. Else the two do not overlap. threads: that work on it, the
+ * caller among them; 0: as many as this process has CPUs. */
 nigh_transpose* nigh_transpose_local(size_t rows, size_t columns, size_t element_bytes, const void* from,
                                      size_t from_stride, void* to, size_t to_stride, int threads);
+
+/* A batch of `matrices`: matrix k begins k * from_apart elements after the first, its transpose k * to_apart.
+ * A stride or a distance of 0: without gaps. Rows of one matrix may lie between those of others. In place
+ * from_apart == to_apart. */
+nigh_transpose* nigh_transpose_local_many(size_t matrices, size_t rows, size_t columns, size_t element_bytes,
+                                          const void* from, size_t from_stride, size_t from_apart, void* to,
+                                          size_t to_stride, size_t to_apart, int threads);
 
 /* 0, or -1: then what should have been written is undefined. Over MPI: collective, as destroying is. */
 int nigh_transpose_execute(nigh_transpose* plan);

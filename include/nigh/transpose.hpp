@@ -19,6 +19,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -68,12 +69,32 @@ class Transpose {
       throw std::invalid_argument("a or b has fewer elements than the matrix");
     own(nigh_transpose_local(rows, columns, sizeof(T), a.data(), columns, b.data(), rows, threads));
   }
+  // A batch, one matrix after the other without gaps.
+  Transpose(std::size_t matrices, std::size_t rows, std::size_t columns, std::span<const T> a, std::span<T> b,
+            int threads = 0) {
+    if (rows > 0 && columns > 0 && std::min(a.size(), b.size()) / columns / rows < matrices)
+      throw std::invalid_argument("a or b has fewer elements than the matrices");
+    own(nigh_transpose_local_many(matrices, rows, columns, sizeof(T), a.data(), 0, 0, b.data(), 0, 0,
+                                  threads));
+  }
 #ifdef MPI_VERSION
-  // Collective; a and b: this rank's rows of the matrix and of its transpose.
+  // Collective; a and b: this rank's rows of the matrix and of its transpose; the same on all: in place.
   Transpose(MPI_Comm comm, std::size_t rows, std::size_t columns, std::span<const T> a, std::span<T> b,
             int threads = 0) {
     own(nigh_transpose_mpi(rows, columns, sizeof(T), a.data(), a.size_bytes(), b.data(), b.size_bytes(), comm,
                            threads));
+  }
+  Transpose(MPI_Comm comm, std::size_t matrices, std::size_t rows, std::size_t columns, std::span<const T> a,
+            std::span<T> b, int threads = 0) {
+    own(nigh_transpose_mpi_many(matrices, rows, columns, sizeof(T), a.data(), a.size_bytes(), 0, 0, b.data(),
+                                b.size_bytes(), 0, 0, comm, threads));
+  }
+  // Pencils of n[0] x n[1] x n[2] elements over a grid of grid[0] x grid[1] ranks, from along one axis to
+  // along another.
+  Transpose(MPI_Comm comm, const std::array<std::size_t, 3>& n, const std::array<int, 2>& grid, int from_axis,
+            int to_axis, std::span<const T> a, std::span<T> b, int threads = 0) {
+    own(nigh_transpose_pencils(n.data(), grid[0], grid[1], from_axis, to_axis, sizeof(T), a.data(),
+                               a.size_bytes(), b.data(), b.size_bytes(), comm, threads));
   }
 #endif
 

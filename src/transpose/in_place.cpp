@@ -25,28 +25,23 @@ namespace nigh::transpose {
 namespace {
 constexpr std::size_t tile = 32;
 
-struct Square {
-  std::byte* data;
-  std::size_t side, stride, element;
-  [[nodiscard]] std::byte* at(std::size_t row, std::size_t column) const {
-    return data + (row * stride + column) * element;
-  }
-};
-
 // The tile at (row, column) and its mirror image change places. Both scratches are written before the matrix
 // is.
-void exchange(const Square& square, std::size_t row, std::size_t column) {
-  alignas(line) std::byte one[tile * tile * 16], other[tile * tile * 16];
-  const std::size_t rows = std::min(tile, square.side - row), columns = std::min(tile, square.side - column);
-  const auto turn = kernels().cached[Kernels::index(square.element)];
-  turn({square.at(row, column), square.stride, one, tile, rows, columns});
-  if (row != column) turn({square.at(column, row), square.stride, other, tile, columns, rows});
-  const std::size_t scratch_row = tile * square.element;
+void exchange(const Opposites& blocks, std::size_t element, std::size_t row, std::size_t column) {
+  alignas(line) std::byte first[tile * tile * 16], second[tile * tile * 16];
+  const std::size_t rows = std::min(tile, blocks.rows - row),
+                    columns = std::min(tile, blocks.columns - column);
+  const std::size_t one_row = blocks.one_stride * element, other_row = blocks.other_stride * element;
+  std::byte* const one = blocks.one + row * one_row + column * element;
+  std::byte* const other = blocks.other + column * other_row + row * element;
+  const auto turn = kernels().cached[Kernels::index(element)];
+  turn({one, blocks.one_stride, first, tile, rows, columns});
+  if (one != other) turn({other, blocks.other_stride, second, tile, columns, rows});
   for (std::size_t i = 0; i < columns; ++i)
-    std::memcpy(square.at(column + i, row), one + i * scratch_row, rows * square.element);
-  if (row == column) return;
+    std::memcpy(other + i * other_row, first + i * tile * element, rows * element);
+  if (one == other) return;
   for (std::size_t i = 0; i < rows; ++i)
-    std::memcpy(square.at(row + i, column), other + i * scratch_row, columns * square.element);
+    std::memcpy(one + i * one_row, second + i * tile * element, columns * element);
 }
 
 // `count` things are taken `grain` at a time by whoever is free.
@@ -168,15 +163,24 @@ bool rectangle(std::byte* data, std::size_t rows, std::size_t columns, Team& tea
 void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std::size_t element,
                       Team& team) {
   if (!is_element(element)) return;
-  const Square square{data, side, stride, element};
+  const Opposites square{data, stride, data, stride, side, side};
   const std::size_t tiles = (side + tile - 1) / tile;
   // The first rows of tiles are the longest, so that who is free takes what is short.
   Queue rows(tiles, 1);
   team.run([&](int) {
     rows.serve([&](std::size_t first, std::size_t) {
-      for (std::size_t j = first; j < tiles; ++j) exchange(square, first * tile, j * tile);
+      for (std::size_t j = first; j < tiles; ++j) exchange(square, element, first * tile, j * tile);
     });
   });
+}
+
+void exchange_part(const Opposites& blocks, std::size_t element, int part, int parts) {
+  if (!is_element(element)) return;
+  const Range mine =
+      share(blocks.rows, tile, static_cast<std::size_t>(part), static_cast<std::size_t>(parts));
+  for (std::size_t row = mine.first; row < mine.end; row += tile)
+    for (std::size_t column = 0; column < blocks.columns; column += tile)
+      exchange(blocks, element, row, column);
 }
 
 bool transpose_in_place(std::byte* data, std::size_t rows, std::size_t columns, std::size_t element,

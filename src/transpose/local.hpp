@@ -62,6 +62,16 @@ void copy(const Rows& rows, Team& team, const Way& way = {});
 // PPoPP 2014.
 [[nodiscard]] bool transpose_in_place(std::byte* data, std::size_t rows, std::size_t columns,
                                       std::size_t element, Team& team);
+// Blocks that lie opposite each other about the diagonal of a matrix, one of rows x columns; strides in
+// elements. They change places, each turned: the share of thread `part` of `parts`.
+struct Opposites {
+  std::byte* one = nullptr;
+  std::size_t one_stride = 0;
+  std::byte* other = nullptr;
+  std::size_t other_stride = 0;
+  std::size_t rows = 0, columns = 0;
+};
+void exchange_part(const Opposites& blocks, std::size_t element, int part, int parts);
 // A square whose rows are `stride` elements apart.
 void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std::size_t element, Team& team);
 

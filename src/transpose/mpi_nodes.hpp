@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The ranks of a communicator and which of them share a node, and memory that those of a node read in place.
-// Compiled for the ABI of each MPI library.
+// The ranks of a communicator, which of them share a node, and how those get at each other's memory. Compiled
+// for the ABI of each MPI library.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,6 @@ namespace nigh::transpose {
 // Communicators of our own, so that nothing meets the program's messages.
 class Nodes {
  public:
-  // NIGH_MPI_FAKE_NODES=N (for tests): as if the ranks of this node were on N nodes, in blocks.
   explicit Nodes(MPI_Comm comm);
   ~Nodes();
   Nodes(const Nodes&) = delete;
@@ -30,15 +29,22 @@ class Nodes {
   [[nodiscard]] int size() const { return size_; }
   // The ranks (in `all`) of this node, by their rank in `node`.
   [[nodiscard]] const std::vector<int>& neighbours() const { return neighbours_; }
+  // Of every node; the first has rank 0. And which of them is this one.
+  [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  [[nodiscard]] std::size_t group() const { return group_; }
 
   // What is wrong on the first rank where something is, on every rank: "rank 3: ..."; empty: nothing is.
   // Collective.
   [[nodiscard]] std::string agree(const std::string& wrong) const;
+  // Whether it is so on every rank. Collective.
+  [[nodiscard]] bool all_agree(bool so) const;
 
  private:
   MPI_Comm all_ = MPI_COMM_NULL, node_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::vector<int> neighbours_;
+  std::vector<Group> groups_;
+  std::size_t group_ = 0;
 };
 
 // For each neighbour how its rows are reached, all in the same way or by messages; collective over the node.

@@ -33,29 +33,46 @@ bool readable(pid_t process, const std::byte* at) {
 // Long runs of few columns: a run is as long as a page, so that the kernel has little to do for each, and the
 // panel has as many rows as the buffer takes, since where it begins and ends lines of the result are written
 // in parts.
-bool take_from_process(const Slabs& slabs, std::size_t from, const Peer& peer, std::size_t to, std::byte* b,
-                       int part, int parts, const Way& way) {
+static bool turn_from_process(pid_t process, const Block& block, std::size_t element, std::byte* buffer,
+                              const Way& way) {
+  iovec remote[most_rows];
+  for (std::size_t column = 0, width = 0; column < block.columns; column += width) {
+    width = std::min(run_bytes / element, block.columns - column);
+    const std::size_t run = width * element, at_once = std::min(most_rows, buffer_bytes / run);
+    for (std::size_t row = 0, now = 0; row < block.rows; row += now) {
+      now = std::min(at_once, block.rows - row);
+      const std::byte* there = block.from + (row * block.from_stride + column) * element;
+      for (std::size_t i = 0; i < now; ++i)
+        remote[i] = {const_cast<std::byte*>(there) + i * block.from_stride * element, run};
+      if (sys::read_process(process, buffer, now * run, remote, now) != static_cast<long>(now * run))
+        return false;
+      transpose_part(
+          {buffer, width, block.to + (column * block.to_stride + row) * element, block.to_stride, now, width},
+          element, 0, 1, way);
+    }
+  }
+  return true;
+}
+
+bool take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a, std::size_t to,
+                       const To& b, const Panel& panel, int part, int parts, const Way& way) {
   const std::size_t rows = slabs.rows.count(from), columns = slabs.columns.count(to), element = slabs.element;
   if (rows == 0 || columns == 0) return true;
-  const std::size_t stride = slabs.columns.things * element, per_line = line / element;
-  const Range mine =
-      share(columns, per_line, static_cast<std::size_t>(part), static_cast<std::size_t>(parts));
   const std::unique_ptr<std::byte[]> buffer(new std::byte[buffer_bytes]);
-  iovec remote[most_rows];
-  for (std::size_t column = mine.first, width = 0; column < mine.end; column += width) {
-    width = std::min(run_bytes / element, mine.end - column);
-    const std::size_t run = width * element, at_once = std::min(most_rows, buffer_bytes / run);
-    for (std::size_t row = 0, now = 0; row < rows; row += now) {
-      now = std::min(at_once, rows - row);
-      const std::byte* there = peer.a + row * stride + (slabs.columns.first(to) + column) * element;
-      for (std::size_t i = 0; i < now; ++i) remote[i] = {const_cast<std::byte*>(there) + i * stride, run};
-      if (sys::read_process(peer.process, buffer.get(), now * run, remote, now) !=
-          static_cast<long>(now * run))
-        return false;
-      const std::size_t at = column * slabs.rows.things + slabs.rows.first(from) + row;
-      transpose_part({buffer.get(), width, b + at * element, slabs.rows.things, now, width}, element, 0, 1,
-                     way);
-    }
+  const Range mine = share(panel.count, std::min(columns, line / element), static_cast<std::size_t>(part),
+                           static_cast<std::size_t>(parts));
+  for (std::size_t at = panel.first + mine.first, end = panel.first + mine.end, count = 0; at < end;
+       at += count) {
+    const std::size_t matrix = at / columns, column = at % columns;
+    count = std::min(end - at, columns - column);
+    const Block block{
+        a.at + (matrix * a.layout.apart + slabs.columns.first(to) + column) * element,
+        a.layout.stride,
+        b.at + (matrix * b.layout.apart + column * b.layout.stride + slabs.rows.first(from)) * element,
+        b.layout.stride,
+        rows,
+        count};
+    if (!turn_from_process(process, block, element, buffer.get(), way)) return false;
   }
   return true;
 }

@@ -17,7 +17,7 @@ const char* reach_name(Reach reach);
 struct Peer {
   Reach reach = Reach::message;
   pid_t process = 0;
-  const std::byte* a = nullptr;  // its rows: an address here (memory) or there (process_memory)
+  const std::byte* a = nullptr;  // its array: an address here (memory) or there (process_memory)
 };
 
 // Whether that byte of the process can be read by process_vm_readv(2).
@@ -25,7 +25,7 @@ bool readable(pid_t process, const std::byte* at);
 
 // Like take(), of rows that lie in another process: a panel of them is read into a buffer that a core's cache
 // holds and turned from there. False: the process is gone, or no longer lets us; b is spoiled then.
-bool take_from_process(const Slabs& slabs, std::size_t from, const Peer& peer, std::size_t to, std::byte* b,
-                       int part, int parts, const Way& way);
+bool take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a, std::size_t to,
+                       const To& b, const Panel& panel, int part, int parts, const Way& way);
 
 }  // namespace nigh::transpose

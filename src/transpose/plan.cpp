@@ -4,66 +4,89 @@
 
 #include <cstdio>
 #include <new>
+#include <tuple>
 
 #include "sys/os.hpp"
-#include "transpose/local.hpp"
 
 namespace nigh::transpose {
 
 namespace {
 thread_local std::string why;
 
+// From rows x columns to columns x rows, `matrices` times; both with their strides.
+struct Local {
+  std::size_t matrices = 1, rows = 0, columns = 0, element = 8;
+  From from;
+  To to;
+  [[nodiscard]] bool in_place() const { return from.at == to.at; }
+  [[nodiscard]] bool square() const { return rows == columns && from.layout.stride == to.layout.stride; }
+};
+
 class LocalPlan final : public nigh_transpose {
  public:
-  LocalPlan(const Block& block, std::size_t element, int threads)
-      : block_(block), element_(element), team_(threads) {}
+  LocalPlan(const Local& local, int threads) : local_(local), team_(threads) {}
 
   Result<void> execute() override {
-    if (block_.from != block_.to) {
-      transpose::transpose(block_, element_, team_);
-    } else if (block_.rows == block_.columns) {
-      transpose_square(block_.to, block_.rows, block_.to_stride, element_, team_);
-    } else if (!transpose_in_place(block_.to, block_.rows, block_.columns, element_, team_)) {
-      return fail(Errc::io, "no memory for a row and a few columns of the matrix");
+    const Slabs slabs{{local_.rows, 1}, {local_.columns, 1}, local_.element, local_.matrices};
+    if (!local_.in_place()) {
+      team_.run([&](int thread) {
+        take(slabs, 0, local_.from, 0, local_.to, whole_of(slabs, 0), thread, team_.threads(), {});
+      });
+      return {};
+    }
+    for (std::size_t i = 0; i < local_.matrices; ++i) {
+      std::byte* at = local_.to.at + i * local_.to.layout.apart * local_.element;
+      if (local_.rows == local_.columns) {
+        transpose_square(at, local_.rows, local_.to.layout.stride, local_.element, team_);
+      } else if (!transpose_in_place(at, local_.rows, local_.columns, local_.element, team_)) {
+        return fail(Errc::io, "no memory for a row and a few columns of the matrix");
+      }
     }
     return {};
   }
   [[nodiscard]] std::string explain() const override {
-    return std::to_string(block_.rows) + " x " + std::to_string(block_.columns) + " elements of " +
-           std::to_string(element_) + " bytes, " + (block_.from == block_.to ? "in place, " : "") +
+    return (local_.matrices == 1 ? "" : std::to_string(local_.matrices) + " matrices of ") +
+           std::to_string(local_.rows) + " x " + std::to_string(local_.columns) + " elements of " +
+           std::to_string(local_.element) + " bytes, " + (local_.in_place() ? "in place, " : "") +
            std::to_string(team_.threads()) + " threads, " + kernels().name + "\n";
   }
 
  private:
-  Block block_;
-  std::size_t element_;
+  Local local_;
   Team team_;
 };
 
-Result<void> check_strides(const Block& block) {
-  if (block.from_stride < block.columns || block.to_stride < block.rows)
+Result<void> check_strides(const Local& local) {
+  const Layout &from = local.from.layout, &to = local.to.layout;
+  if (from.stride < local.columns || to.stride < local.rows)
     return fail(Errc::invalid, "rows overlap: from_stride is less than columns, or to_stride less than rows");
-  const bool gaps = block.from_stride != block.columns || block.to_stride != block.rows;
-  const bool square = block.rows == block.columns && block.from_stride == block.to_stride;
-  if (block.from == block.to && gaps && !square)
+  const bool gaps = from.stride != local.columns || to.stride != local.rows;
+  if (local.in_place() && gaps && !local.square())
     return fail(Errc::invalid, "in place a matrix may have gaps between its rows only if it is square");
+  if (local.matrices > 1 && local.in_place() && from.apart != to.apart)
+    return fail(Errc::invalid, "in place matrices stay where they are: from_apart and to_apart are the same");
   return {};
 }
 
-Result<std::unique_ptr<nigh_transpose>> make_local(const Block& block, std::size_t element, int threads) {
-  if (auto known = check_element(element); !known) return tl::unexpected(known.error());
+Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threads) {
+  if (auto known = check_element(local.element); !known) return tl::unexpected(known.error());
   if (threads < 0 || threads > 4096) return fail(Errc::invalid, "threads is not a number from 0 to 4096");
-  if (block.rows > 0 && block.columns > 0 && (block.from == nullptr || block.to == nullptr))
+  const bool any = local.matrices > 0 && local.rows > 0 && local.columns > 0;
+  if (any && (local.from.at == nullptr || local.to.at == nullptr))
     return fail(Errc::invalid, "from or to is NULL");
-  if (auto strides = check_strides(block); !strides) return tl::unexpected(strides.error());
-  for (const auto& [rows, stride] :
-       {std::pair(block.rows, block.from_stride), {block.columns, block.to_stride}})
-    if (auto bytes = matrix_bytes(rows, stride, element); !bytes) return tl::unexpected(bytes.error());
+  if (auto strides = check_strides(local); !strides) return tl::unexpected(strides.error());
+  for (const auto& [name, layout, rows, columns] :
+       {std::tuple("from", local.from.layout, local.rows, local.columns),
+        {"to", local.to.layout, local.columns, local.rows}}) {
+    auto used = extent(name, layout, rows, columns, local.matrices);
+    if (!used) return tl::unexpected(used.error());
+    if (auto bytes = matrix_bytes(*used, 1, local.element); !bytes) return tl::unexpected(bytes.error());
+  }
   if (threads == 0) {
     auto cpus = sys::affinity();
     threads = cpus ? cpus->count() : 1;
   }
-  return std::make_unique<LocalPlan>(block, element, threads);
+  return std::make_unique<LocalPlan>(local, threads);
 }
 }  // namespace
 
@@ -78,6 +101,24 @@ Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::siz
   return bytes;
 }
 
+Result<std::size_t> extent(const char* name, const Layout& layout, std::size_t rows, std::size_t columns,
+                           std::size_t matrices) {
+  if (rows == 0 || columns == 0 || matrices == 0) return 0;
+  std::size_t of_rows = 0, of_matrices = 0, all = 0;
+  if (__builtin_mul_overflow(rows - 1, layout.stride, &of_rows) ||
+      __builtin_mul_overflow(matrices - 1, layout.apart, &of_matrices) ||
+      __builtin_add_overflow(of_rows, of_matrices, &all) || __builtin_add_overflow(all, columns, &all))
+    return fail(Errc::invalid, std::string("no address space holds ") + name + " with these strides");
+  if (rows > 1 && layout.stride < columns)
+    return fail(Errc::invalid, std::string("rows of ") + name + " overlap: " + name + "_stride is too small");
+  const bool one_by_one = layout.apart >= of_rows + columns;
+  const bool woven = layout.apart >= columns && (rows == 1 || layout.stride >= of_matrices + columns);
+  if (matrices > 1 && !one_by_one && !woven)
+    return fail(Errc::invalid,
+                std::string("matrices of ") + name + " overlap: " + name + "_apart is too small");
+  return all;
+}
+
 Result<void> check_element(std::size_t element) {
   if (is_element(element)) return {};
   return fail(Errc::invalid, "elements have 4, 8 or 16 bytes, not " + std::to_string(element));
@@ -88,12 +129,30 @@ Result<void> check_element(std::size_t element) {
 using namespace nigh;
 using namespace nigh::transpose;
 
+nigh_transpose* nigh_transpose_local_many(size_t matrices, size_t rows, size_t columns, size_t element_bytes,
+                                          const void* from, size_t from_stride, size_t from_apart, void* to,
+                                          size_t to_stride, size_t to_apart, int threads) {
+  return made([&] {
+    return make_local({matrices,
+                       rows,
+                       columns,
+                       element_bytes,
+                       {static_cast<const std::byte*>(from), whole({from_stride, from_apart}, rows, columns)},
+                       {static_cast<std::byte*>(to), whole({to_stride, to_apart}, columns, rows)}},
+                      threads);
+  });
+}
+
 nigh_transpose* nigh_transpose_local(size_t rows, size_t columns, size_t element_bytes, const void* from,
                                      size_t from_stride, void* to, size_t to_stride, int threads) {
   return made([&] {
-    return make_local({static_cast<const std::byte*>(from), from_stride, static_cast<std::byte*>(to),
-                       to_stride, rows, columns},
-                      element_bytes, threads);
+    return make_local({1,
+                       rows,
+                       columns,
+                       element_bytes,
+                       {static_cast<const std::byte*>(from), {from_stride, 0}},
+                       {static_cast<std::byte*>(to), {to_stride, 0}}},
+                      threads);
   });
 }
 

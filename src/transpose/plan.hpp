@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "transpose/slabs.hpp"
 
 struct nigh_transpose {
   nigh_transpose() = default;
@@ -27,6 +28,16 @@ namespace nigh::transpose {
 
 // A size_t product that fits; else an error that names the matrix.
 Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element);
+// Elements from the first to the last of `matrices` of `rows` x `columns`, those of which may be woven: rows
+// of one between those of another. An error names the array: they overlap, or no address space holds them.
+Result<std::size_t> extent(const char* name, const Layout& layout, std::size_t rows, std::size_t columns,
+                           std::size_t matrices);
+// What strides of 0 mean: without gaps.
+constexpr Layout whole(Layout given, std::size_t rows, std::size_t columns) {
+  if (given.stride == 0) given.stride = columns;
+  if (given.apart == 0) given.apart = rows * given.stride;
+  return given;
+}
 Result<void> check_element(std::size_t element);
 
 // What the C functions do with whatever `make` and `work` throw or return.

@@ -47,6 +47,29 @@ static void shape(size_t rows, size_t columns, size_t gap, int threads) {
   free(from);
 }
 
+/* Matrix k has k in front of its elements; woven: rows of one lie between those of the others. */
+static void batch(size_t matrices, size_t rows, size_t columns, int woven, int in_place, int threads) {
+  const size_t stride = woven ? matrices * columns : columns, apart = woven ? columns : rows * columns;
+  double* from = calloc(matrices * rows * columns + 1, sizeof *from);
+  double* to = in_place ? from : calloc(matrices * rows * columns + 1, sizeof *to);
+  for (size_t k = 0; k < matrices; ++k)
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j)
+        from[k * apart + i * stride + j] = (double)((k * 1000 + i) * 1000 + j);
+  nigh_transpose* plan = nigh_transpose_local_many(matrices, rows, columns, sizeof *from, from, stride, apart,
+                                                   to, 0, 0, threads);
+  expect(plan != NULL && nigh_transpose_execute(plan) == 0, "a batch is not executed");
+  int right = 1;
+  for (size_t k = 0; k < matrices; ++k)
+    for (size_t j = 0; j < columns; ++j)
+      for (size_t i = 0; i < rows; ++i)
+        right = right && to[(k * columns + j) * rows + i] == (double)((k * 1000 + i) * 1000 + j);
+  expect(right, "a batch is wrong");
+  nigh_transpose_destroy(plan);
+  if (!in_place) free(to);
+  free(from);
+}
+
 int main(void) {
   for (int threads = 0; threads <= 3; ++threads) {
     shape(1, 1, 0, threads);
@@ -55,6 +78,12 @@ int main(void) {
     shape(300, 77, 3, threads);
     shape(1, 1000, 1, threads);
     shape(1000, 700, 8, threads);
+    for (size_t matrices = 0; matrices < 40; matrices += 1 + 2 * matrices) {
+      batch(matrices, 13, 40, 0, 0, threads);
+      batch(matrices, 13, 40, 1, 0, threads);
+      batch(matrices, 20, 20, 0, 1, threads);
+      batch(matrices, 20, 11, 0, 1, threads);
+    }
   }
   double a[64], b[64];
   refused("4, 8 or 16 bytes, not 5", nigh_transpose_local(8, 8, 5, a, 8, b, 8, 1));
@@ -65,6 +94,8 @@ int main(void) {
   refused("threads", nigh_transpose_local(8, 8, 8, a, 8, b, 8, -1));
   refused("no address space", nigh_transpose_local((size_t)1 << 40, (size_t)1 << 30, 8, a, (size_t)1 << 30, b,
                                                    (size_t)1 << 40, 1));
+  refused("matrices of to overlap", nigh_transpose_local_many(2, 4, 8, 8, a, 0, 0, b, 0, 31, 1));
+  refused("in place matrices stay", nigh_transpose_local_many(2, 4, 8, 8, a, 0, 0, a, 0, 33, 1));
   expect(nigh_transpose_execute(NULL) == -1 && strstr(nigh_transpose_why(), "no plan") != NULL,
          "no plan is executed");
   nigh_transpose* nothing = nigh_transpose_local(0, 8, 8, NULL, 8, NULL, 0, 1);

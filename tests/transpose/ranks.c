@@ -92,6 +92,110 @@ static void shape(size_t rows, size_t columns, size_t element, int threads, MPI_
   give(b);
 }
 
+/* The same in the memory of A. */
+static void in_place(size_t rows, size_t columns, size_t element, int threads, MPI_Comm comm) {
+  size_t first_row, row_count, first_column, column_count;
+  char what[100];
+  nigh_transpose_mpi_share(rows, columns, comm, &first_row, &row_count, &first_column, &column_count);
+  const size_t a_bytes = row_count * columns * element, b_bytes = column_count * rows * element,
+               bytes = a_bytes > b_bytes ? a_bytes : b_bytes;
+  char* data = get(bytes, comm);
+  nigh_transpose* plan = nigh_transpose_mpi(rows, columns, element, data, bytes, data, bytes, comm, threads);
+  snprintf(what, sizeof what, "no transpose in place of %zu x %zu of %zu bytes", rows, columns, element);
+  expect(plan != NULL, what);
+  for (unsigned round = 0; plan != NULL && round < 3; ++round) {
+    fill(data, first_row, row_count, columns, element, round);
+    expect(nigh_transpose_execute(plan) == 0, what);
+    snprintf(what, sizeof what, "a wrong transpose in place of %zu x %zu of %zu bytes", rows, columns,
+             element);
+    expect(right(data, first_column, column_count, rows, element, round), what);
+  }
+  nigh_transpose_destroy(plan);
+  give(data);
+}
+
+/* Matrix k is that of round k; without gaps, or with rows and matrices apart. */
+static void batch(size_t matrices, size_t rows, size_t columns, size_t gap, int place, int threads) {
+  size_t first_row, row_count, first_column, column_count;
+  char what[100];
+  nigh_transpose_mpi_share(rows, columns, MPI_COMM_WORLD, &first_row, &row_count, &first_column,
+                           &column_count);
+  const size_t a_stride = columns + gap, b_stride = rows + gap;
+  size_t a_apart = row_count * a_stride + gap, b_apart = column_count * b_stride + gap;
+  if (place) a_apart = b_apart = a_apart > b_apart ? a_apart : b_apart;
+  const size_t a_bytes = matrices * a_apart * 8, b_bytes = matrices * b_apart * 8;
+  char *a = get(a_bytes, MPI_COMM_WORLD), *b = place ? a : get(b_bytes, MPI_COMM_WORLD);
+  nigh_transpose* plan =
+      nigh_transpose_mpi_many(matrices, rows, columns, 8, a, a_bytes, gap ? a_stride : 0, a_apart, b, b_bytes,
+                              gap ? b_stride : 0, b_apart, MPI_COMM_WORLD, threads);
+  snprintf(what, sizeof what, "a wrong batch of %zu of %zu x %zu, %s", matrices, rows, columns,
+           place ? "in place" : "");
+  expect(plan != NULL, what);
+  for (size_t k = 0; k < matrices; ++k)
+    for (size_t i = 0; i < row_count; ++i)
+      fill(a + (k * a_apart + i * a_stride) * 8, first_row + i, 1, columns, 8, (unsigned)k);
+  expect(nigh_transpose_execute(plan) == 0, what);
+  for (size_t k = 0; k < matrices; ++k)
+    for (size_t j = 0; j < column_count; ++j)
+      expect(right(b + (k * b_apart + j * b_stride) * 8, first_column + j, 1, rows, 8, (unsigned)k), what);
+  nigh_transpose_destroy(plan);
+  if (!place) give(b);
+  give(a);
+}
+
+/* What of an array of n[0] x n[1] x n[2] this rank has, along `axis`; its element is its index. */
+static const int order[3][3] = {{2, 1, 0}, {0, 2, 1}, {0, 1, 2}}; /* of axes in memory */
+static uint64_t* pencils_of(const size_t n[3], int p, int q, int axis, int filled, size_t* bytes) {
+  size_t first[3], count[3], at = 0;
+  expect(nigh_transpose_pencils_share(n, p, q, axis, MPI_COMM_WORLD, first, count) == 0,
+         "no share of pencils");
+  *bytes = count[0] * count[1] * count[2] * 8;
+  uint64_t* data = get(*bytes, MPI_COMM_WORLD);
+  size_t i[3];
+  const int *axes = order[axis], x = axes[0], y = axes[1], z = axes[2];
+  for (i[x] = first[x]; i[x] < first[x] + count[x]; ++i[x])
+    for (i[y] = first[y]; i[y] < first[y] + count[y]; ++i[y])
+      for (i[z] = first[z]; i[z] < first[z] + count[z]; ++i[z], ++at) {
+        const uint64_t value = (i[0] * n[1] + i[1]) * n[2] + i[2] + 1;
+        if (filled == 1) data[at] = value;
+        if (filled == 0) data[at] = 0;
+      }
+  return data;
+}
+static void pencils(size_t n0, size_t n1, size_t n2, int p, int q, int threads) {
+  const size_t n[3] = {n0, n1, n2};
+  const int turns[4][2] = {{2, 1}, {1, 0}, {0, 1}, {1, 2}};
+  char what[100];
+  for (int turn = 0; turn < 4; ++turn) {
+    const int from = turns[turn][0], to = turns[turn][1];
+    size_t a_bytes, b_bytes, wanted_bytes;
+    uint64_t *a = pencils_of(n, p, q, from, 1, &a_bytes), *b = pencils_of(n, p, q, to, 0, &b_bytes),
+             *wanted = pencils_of(n, p, q, to, 1, &wanted_bytes);
+    nigh_transpose* plan =
+        nigh_transpose_pencils(n, p, q, from, to, 8, a, a_bytes, b, b_bytes, MPI_COMM_WORLD, threads);
+    snprintf(what, sizeof what, "pencils of %zu x %zu x %zu over %d x %d from %d to %d", n0, n1, n2, p, q,
+             from, to);
+    expect(plan != NULL, what);
+    for (int round = 0; round < 2; ++round) {
+      expect(nigh_transpose_execute(plan) == 0, what);
+      expect(memcmp(b, wanted, b_bytes) == 0, what);
+      memset(b, 0, b_bytes);
+    }
+    nigh_transpose_destroy(plan);
+    give(wanted);
+    give(b);
+    give(a);
+  }
+}
+static void all_pencils(int threads) {
+  for (int p = 1; p <= size; ++p) {
+    if (size % p != 0) continue;
+    pencils(12, 10, 9, p, size / p, threads);
+    pencils(33, 17, 64, p, size / p, threads);
+    pencils(2, 70, 1, p, size / p, threads);
+  }
+}
+
 /* Refused on every rank, with the rank that is wrong. */
 static void refused(const char* words, nigh_transpose* plan) {
   expect(plan == NULL, "what is wrong was not refused");
@@ -110,7 +214,26 @@ static void wrong_ones(void) {
   refused("threads is not a number", nigh_transpose_mpi(10, 10, 8, a, bytes, b, bytes, MPI_COMM_WORLD, -1));
   refused("no address space",
           nigh_transpose_mpi((size_t)1 << 40, (size_t)1 << 40, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
-  refused("a and b overlap", nigh_transpose_mpi(10, 10, 8, a, bytes, a, bytes, MPI_COMM_WORLD, 1));
+  refused("a and b overlap", nigh_transpose_mpi(10, 10, 8, a, bytes, a + 8, bytes - 8, MPI_COMM_WORLD, 1));
+  if (size > 1)
+    refused("which is not so on all ranks",
+            nigh_transpose_mpi(100, 100, 8, a, bytes, rank == last ? a : b, bytes, MPI_COMM_WORLD, 1));
+  refused("in place a_apart and b_apart are the same",
+          nigh_transpose_mpi_many(2, 10, 20, 8, a, bytes, 0, 1000, a, bytes, 0, 1001, MPI_COMM_WORLD, 1));
+  refused("in place rows have no gaps",
+          nigh_transpose_mpi_many(1, 10, 20, 8, a, bytes, 30, 0, a, bytes, 30, 0, MPI_COMM_WORLD, 1));
+  refused("a_stride is too small",
+          nigh_transpose_mpi_many(1, 100, 50, 8, a, bytes, 49, 0, b, bytes, 0, 0, MPI_COMM_WORLD, 1));
+  refused("b_apart is too small",
+          nigh_transpose_mpi_many(2, 100, 40, 8, a, bytes, 0, 0, b, bytes, 0, 99, MPI_COMM_WORLD, 1));
+  const size_t n[3] = {10, 10, 10};
+  refused("is not that of",
+          nigh_transpose_pencils(n, size, 2, 2, 1, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
+  refused("not from 2 to 0",
+          nigh_transpose_pencils(n, size, 1, 2, 0, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
+  refused("in its line of the grid",
+          nigh_transpose_pencils(n, size, 1, 2, 1, 8, a, 10, b, bytes, MPI_COMM_WORLD, 1));
+  expect(nigh_transpose_pencils_share(n, size, 1, 3, MPI_COMM_WORLD, NULL, NULL) != 0, "there is an axis 3");
   refused("are needed",
           nigh_transpose_mpi(100, 100, 8, a, rank == last ? 79 : bytes, b, bytes, MPI_COMM_WORLD, 1));
   refused(who, nigh_transpose_mpi(100, 100, 8, a, bytes, b, rank == last ? 79 : bytes, MPI_COMM_WORLD, 1));
@@ -171,6 +294,17 @@ static void many_shapes(int threads) {
   for (size_t rows = 1; rows <= 257; rows += 1 + rows)
     for (size_t columns = 1; columns <= 311; columns += 1 + columns)
       shape(rows, columns, elements[count++ % 3], threads, MPI_COMM_WORLD, NULL);
+  for (size_t rows = 1; rows <= 257; rows += 2 + rows)
+    for (size_t columns = 1; columns <= 311; columns += 3 + columns)
+      in_place(rows, columns, elements[count++ % 3], threads, MPI_COMM_WORLD);
+  in_place(777, 1031, 8, threads, MPI_COMM_WORLD);
+  for (int place = 0; place < 2; ++place)
+    for (size_t matrices = 0; matrices < 12; matrices += 1 + matrices) {
+      batch(matrices, 40, 40, 7, place, threads);
+      batch(matrices, 33, 70, place ? 0 : 3, place, threads);
+    }
+  batch(100, 9, 5, 0, 0, threads);
+  all_pencils(threads);
   shape(1031, 777, 8, threads, MPI_COMM_WORLD, NULL);
   shape(512, 2048, 16, threads, MPI_COMM_WORLD, NULL);
 }
@@ -178,6 +312,10 @@ static void many_shapes(int threads) {
 static void all_of_it(int few, int threads, const char* wanted) {
   if (few) {
     shape(100, 60, 8, threads, MPI_COMM_WORLD, NULL);
+    in_place(64, 64, 16, threads, MPI_COMM_WORLD);
+    in_place(50, 61, 4, threads, MPI_COMM_WORLD);
+    batch(5, 20, 30, 0, 0, threads);
+    pencils(12, 10, 9, size, 1, threads);
   } else {
     many_shapes(threads);
   }
@@ -185,8 +323,10 @@ static void all_of_it(int few, int threads, const char* wanted) {
   MPI_Comm other;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &other);
   shape(300 + (size_t)(rank % 2), 200, 8, threads, other, NULL);
+  in_place(200, 200 + (size_t)(rank % 2), 8, threads, other);
   MPI_Comm_free(&other);
   wrong_ones();
+  in_place(1500, 1500, 8, threads, MPI_COMM_WORLD);
   shape(1500, 1400, 8, threads, MPI_COMM_WORLD, wanted);
 }
 

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <nigh/transpose.hpp>
 
+#include <array>
 #include <complex>
 #include <cstdio>
 #include <vector>
@@ -65,12 +66,40 @@ void over_ranks() {
   }
   expect(thrown, "rows that are not there");
 }
+
+// There and back again, over a grid of ranks x 1; a batch of squares in place.
+void pencils_and_batches() {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::array<std::size_t, 3> n{12, 7, 20};
+  std::size_t first[3], count[3], turned[3];
+  nigh_transpose_pencils_share(n.data(), ranks, 1, 1, MPI_COMM_WORLD, first, count);
+  nigh_transpose_pencils_share(n.data(), ranks, 1, 0, MPI_COMM_WORLD, nullptr, turned);
+  std::vector<double> a(count[0] * count[1] * count[2]), b(turned[0] * turned[1] * turned[2]), c(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(1000 * first[0] + i);
+  nigh::Transpose<double> there(MPI_COMM_WORLD, n, {ranks, 1}, 1, 0, a, b, 1);
+  nigh::Transpose<double> back(MPI_COMM_WORLD, n, {ranks, 1}, 0, 1, b, c, 1);
+  there();
+  back();
+  expect(a == c, "pencils there and back");
+  expect(a != b || a.size() < 2, "pencils that stay as they are");
+  std::size_t rows = 0;
+  nigh_transpose_mpi_share(30, 30, MPI_COMM_WORLD, nullptr, &rows, nullptr, nullptr);
+  std::vector<float> squares(5 * rows * 30, 1), before = squares;
+  for (std::size_t i = 0; i < squares.size(); ++i) before[i] = squares[i] = static_cast<float>(i);
+  nigh::Transpose<float> turn(MPI_COMM_WORLD, 5, 30, 30, squares, squares, 1);
+  turn();
+  expect(squares != before, "a batch that stays as it is");
+  turn();
+  expect(squares == before, "a batch turned twice");
+}
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   alone();
   over_ranks();
+  pencils_and_batches();
   int all = 0, rank = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

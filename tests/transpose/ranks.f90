@@ -48,6 +48,9 @@ program ranks
   call nigh_transpose_free(pa)
   call nigh_transpose_free(pb)
 
+  call pencils()
+  call batch()
+
   allocate (c(columns, rows), d(rows, columns))
   call random_number(c)
   call nigh_transpose_local(plan, rows, columns, 4_c_size_t, c_loc(c), columns, c_loc(d), rows, 1, status)
@@ -62,6 +65,46 @@ program ranks
   if (all_failures /= 0) error stop 1
 
 contains
+
+  ! Along 2, turned to along 1, over all ranks x 1: a(n2, n1, its n0) becomes b(n1, n2, its n0).
+  subroutine pencils()
+    integer(c_size_t), parameter :: n(3) = [9_c_size_t, 14_c_size_t, 5_c_size_t]
+    real(c_double), allocatable, target :: a(:, :, :), b(:, :, :)
+    integer(c_size_t) :: first(3), count(3), x
+    integer :: ranks
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    call nigh_transpose_pencils_share(n, ranks, 1, 2, MPI_COMM_WORLD, first, count, status)
+    call expect(status == 0, 'a share of pencils')
+    allocate (a(count(3), count(2), count(1)), b(count(2), count(3), count(1)))
+    call random_number(a)
+    call nigh_transpose_pencils(plan, n, ranks, 1, 2, 1, 8_c_size_t, c_loc(a), 8*size(a, kind=c_size_t), &
+                                c_loc(b), 8*size(b, kind=c_size_t), MPI_COMM_WORLD, 1, status)
+    call expect(status == 0, 'a plan for pencils')
+    call nigh_transpose_execute(plan, status)
+    do x = 1, count(1)
+      call expect(.not. any(abs(b(:, :, x) - transpose(a(:, :, x))) > 0), 'a pencil')
+    end do
+    call nigh_transpose_destroy(plan)
+  end subroutine pencils
+
+  ! Three squares in place, there and back.
+  subroutine batch()
+    real(c_double), allocatable, target :: a(:, :, :)
+    real(c_double), allocatable :: before(:, :, :)
+    call nigh_transpose_mpi_share(40_c_size_t, 40_c_size_t, MPI_COMM_WORLD, first, count, first_b, count_b)
+    allocate (a(40, count, 3))
+    call random_number(a)
+    before = a
+    call nigh_transpose_mpi_many(plan, 3_c_size_t, 40_c_size_t, 40_c_size_t, 8_c_size_t, &
+                                 c_loc(a), 8*size(a, kind=c_size_t), 0_c_size_t, 0_c_size_t, &
+                                 c_loc(a), 8*size(a, kind=c_size_t), 0_c_size_t, 0_c_size_t, MPI_COMM_WORLD, 1, status)
+    call expect(status == 0, 'a plan for a batch')
+    call nigh_transpose_execute(plan, status)
+    call expect(any(abs(a - before) > 0), 'a batch that is turned')
+    call nigh_transpose_execute(plan, status)
+    call expect(.not. any(abs(a - before) > 0), 'a batch that is turned twice')
+    call nigh_transpose_destroy(plan)
+  end subroutine batch
 
   subroutine expect(holds, what)
     logical, intent(in) :: holds

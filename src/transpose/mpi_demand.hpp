@@ -1,0 +1,43 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is asked of a transpose over MPI, and the plans that do it. All functions are collective.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "transpose/mpi_nodes.hpp"
+#include "transpose/plan.hpp"
+
+namespace nigh::transpose {
+
+struct Demand {
+  std::uint64_t rows, columns, element, matrices;
+};
+
+// This rank's; strides of 0: without gaps. What is below is found out from them.
+struct Arrays {
+  const void* a = nullptr;
+  std::size_t a_bytes = 0;
+  Layout a_layout;
+  void* b = nullptr;
+  std::size_t b_bytes = 0;
+  Layout b_layout;
+  bool in_place = false;
+  std::size_t a_used = 0, b_used = 0;  // bytes
+};
+
+// Wrong on one rank: an error on all. `comm` may be freed before the plan is.
+Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays arrays, MPI_Comm comm,
+                                                 int threads);
+
+// In place. What is wrong with arrays that are all right otherwise; and the plan of right ones; throws
+// bad_alloc after all that is collective.
+std::string wrong_in_place(const Slabs& slabs, std::size_t rank, const Arrays& arrays);
+std::unique_ptr<nigh_transpose> make_in_place(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
+                                              const To& data, std::size_t bytes, int threads);
+
+std::string describe(const Slabs& slabs, const Nodes& nodes, const Team& team);
+
+}  // namespace nigh::transpose

@@ -1,0 +1,91 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What goes between nodes: one stream of messages for each pair of them, whatever ranks they have. The ranks
+// of a node write a panel together into a buffer that all of them map, one of them sends it, and on the other
+// node each takes what is its own from where one of them received it.
+//
+//      node S   rank 0 ─┐ writes                          ┌─ takes  rank 4   node D
+//               rank 1 ─┼─> buffer ── a message ──> buffer ┼─ takes  rank 5
+//               rank 2 ─┘    one rank sends it, one receives it
+//
+// The ranks of a node send and receive in turn, so that they share that work. There is no barrier: counters
+// beside the buffers say how many have written one, that it went, that it came, how many have taken it. They
+// only grow. The k-th use of a buffer begins when what they count says that the one before is over.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "transpose/mpi_memory.hpp"
+#include "transpose/mpi_nodes.hpp"
+
+namespace nigh::transpose {
+
+class Exchange {
+ public:
+  // near: the ranks of this node reach each other's rows, so nothing is sent to them. If those of a node
+  // don't, or have no memory in common, each rank sends for itself. Collective; bad_alloc: no memory, on this
+  // rank.
+  static Exchange make(const Nodes& nodes, const Slabs& slabs, bool near);
+
+  [[nodiscard]] bool empty() const { return out_.empty() && in_.empty(); }
+  [[nodiscard]] std::size_t messages() const { return out_.size(); }   // that its ranks send
+  [[nodiscard]] std::size_t largest() const { return largest(true); }  // bytes
+  [[nodiscard]] bool of_nodes() const { return together_; }            // not of single ranks
+
+  // All messages of one pass, ours sent and theirs received. idle: is called when there is nothing else to do
+  // and does a little; false: it did nothing.
+  void run(Team& team, const From& a, const To& b, const Way& way, const std::function<bool()>& idle);
+  // Receives for what comes first, so that it finds them there.
+  void begin() { serve(); }
+
+ private:
+  struct Message {
+    std::size_t group;  // to or from which
+    int peer;           // and which rank of it calls MPI
+    Panel panel;
+    bool ours;  // on this side this rank does
+  };
+  struct alignas(line) Counters {
+    std::atomic<std::uint64_t> filled{0};  // packed by so many ranks; came so many times
+    std::atomic<std::uint64_t> empty{0};   // went so many times; taken by so many ranks
+  };
+  // One direction.
+  struct Lane {
+    Counters* counters = nullptr;
+    std::byte* buffers = nullptr;
+    std::uint64_t before = 0;  // messages of earlier passes
+    std::size_t moved = 0;     // packed or taken by this rank, of this pass
+    std::size_t started = 0;   // those before it are under way or through, or are not ours
+    std::size_t buffer_bytes = 0;
+    std::vector<MPI_Request> requests;  // of each buffer
+    [[nodiscard]] std::uint64_t use(std::size_t i) const { return (before + i) / requests.size(); }
+    [[nodiscard]] std::size_t slot(std::size_t i) const { return (before + i) % requests.size(); }
+    [[nodiscard]] Counters& counters_of(std::size_t i) const { return counters[slot(i)]; }
+    [[nodiscard]] std::byte* buffer_of(std::size_t i) const { return buffers + slot(i) * buffer_bytes; }
+  };
+
+  Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool together);
+  void list(const Nodes& nodes, bool near, bool out);
+  [[nodiscard]] std::size_t bytes_of(const Message& message, bool out) const;
+  [[nodiscard]] std::size_t largest(bool out) const;
+  bool serve();
+  bool start(bool out);
+  bool finish(bool out);
+  [[nodiscard]] bool over() const;  // for this rank
+
+  Slabs slabs_;
+  MPI_Comm all_;
+  bool together_ = false;
+  std::vector<Group> groups_;
+  std::size_t group_ = 0, member_ = 0;
+  std::vector<Message> out_, in_;
+  Lane sending_, receiving_;
+  std::unique_ptr<NodeMemory> shared_;
+  std::unique_ptr<std::byte[]> own_;
+};
+
+}  // namespace nigh::transpose
