@@ -25,6 +25,7 @@ Runs::Runs(const Slabs& slabs, std::size_t rank)
 
 // Those that move up, the last first; then those that move down, the first first: so none is written over.
 void Runs::place(std::byte* data) {
+  if (columns_ == 0) return;  // nor need there be an array
   const std::size_t element = slabs_.element;
   const auto move = [&](std::size_t d) {
     std::memmove(data + in_first(d) * element, data + out_first(d) * element, common(d) * element);
@@ -41,6 +42,7 @@ void Runs::place(std::byte* data) {
 // Runs differ by one element at most. That one is put aside, so that all are of one length and their
 // permutation that of a transpose; then they are moved apart, the last first, and get it back.
 void Runs::order(std::byte* data) {
+  if (columns_ == 0) return;
   const std::size_t element = slabs_.element, ranks = slabs_.rows.ranks, all = slabs_.rows.things;
   const std::size_t shortest = all / ranks, run = shortest * element;
   std::byte *put = data, *aside = spill_.data();

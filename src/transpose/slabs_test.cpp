@@ -148,7 +148,7 @@ bool in_place(std::size_t rows, std::size_t columns, std::size_t ranks, Team& te
       const std::size_t common = runs[me].common(d) * element;
       if (runs[d].common(me) * element != common || runs[me].surplus_out(d) != runs[d].surplus_in(me))
         return false;
-      std::memcpy(runs[d].spill(me), mine + common, runs[me].surplus_out(d) * element);
+      std::copy_n(mine + common, runs[me].surplus_out(d) * element, runs[d].spill(me));
       if (me < d) std::swap_ranges(mine, mine + common, theirs);
     }
   }
