@@ -101,7 +101,7 @@ bool Pe::meet() {
 }
 
 int run_forked(const core::Settings& settings, void (*main)(void*), void* argument) {
-  const CpuSet usable = usable_cpus();
+  const CpuSet usable = sys::usable_cpus();
   const int pes = settings.pes > 0 ? settings.pes : usable.count();
   if (pes > 256) {
     std::fprintf(stderr, "nigh chare: at most 256 PEs can be processes of --mode shm, not %d\n", pes);
@@ -123,7 +123,7 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
   const int threads = settings.comm_thread ? 2 : 1;  // of each process
   std::fflush(nullptr);                              // else each of them writes what is left in its buffers
   const pid_t first = ::getpid();
-  Places places = plan_places(usable, 0, pes * threads, static_cast<Bind>(settings.bind));
+  sys::Places places = sys::plan_places(usable, 0, pes * threads, static_cast<sys::Bind>(settings.bind));
   std::uint32_t process = 0;
   for (std::uint32_t next = 1; next < count && process == 0; ++next) {
     const pid_t pid = ::fork();
@@ -167,7 +167,7 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
   std::optional<Framing> framing;
   if (settings.piece > 0) framing = Framing(settings.piece, settings.most_framed);
   const auto carrier = std::make_unique<NodeCarrier>(std::move(mpi), framing);
-  const CpuSet usable = usable_cpus();
+  const CpuSet usable = sys::usable_cpus();
   const int thread = settings.comm_thread ? 1 : 0, neighbours = static_cast<int>(carrier->neighbours());
   const int pes = settings.pes > 0 ? settings.pes : std::max(usable.count() / neighbours - thread, 1);
   if (pes > most_pes) {
@@ -181,8 +181,9 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
   cluster.first_of.push_back(0);
   for (const std::string& one : carrier->exchange(std::to_string(pes)))
     cluster.first_of.push_back(cluster.first_of.back() + static_cast<std::uint32_t>(std::atoi(one.c_str())));
-  const Places places = plan_places(usable, static_cast<int>(carrier->neighbour()) * (pes + thread),
-                                    neighbours * (pes + thread), static_cast<Bind>(settings.bind));
+  const sys::Places places =
+      sys::plan_places(usable, static_cast<int>(carrier->neighbour()) * (pes + thread),
+                       neighbours * (pes + thread), static_cast<sys::Bind>(settings.bind));
   space::CommonRange range;  // settled when all have met
   return run_threads(settings, places, range, &cluster, carrier->process() == 0 ? main : nullptr, argument);
 }

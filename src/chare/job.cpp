@@ -44,7 +44,7 @@ namespace {
 // A PE on a CPU of its own.
 class Seat {
  public:
-  Seat(const Places& places, int rank) {
+  Seat(const sys::Places& places, int rank) {
     if (places.cpus.empty()) return;
     const int cpu = places.cpus[static_cast<std::size_t>(places.first) + static_cast<std::size_t>(rank)];
     const auto before = sys::affinity();
@@ -61,7 +61,7 @@ class Seat {
 };
 
 // One PE from its beginning to its end, or the communication thread. -1: it could not begin.
-int live(space::ThreadSpace::Common& common, int rank, const Settings& settings, const Places& places,
+int live(space::ThreadSpace::Common& common, int rank, const Settings& settings, const sys::Places& places,
          space::CommonRange& range, Cluster* cluster, void (*main)(void*), void* argument) {
   const Seat seat(places, rank);
   space::ThreadSpace space(common, rank);
@@ -291,18 +291,18 @@ int run(const Settings& settings, void (*main)(void*), void* argument) {
   static_cast<void>(Entries::all());
   if (mode == Mode::shm) return run_forked(settings, main, argument);
   if (mode == Mode::mpi) return run_by_mpi(settings, main, argument);
-  const CpuSet usable = usable_cpus();
+  const CpuSet usable = sys::usable_cpus();
   const int pes = settings.pes > 0 ? settings.pes : usable.count();
   space::CommonRange range;
   static_cast<void>(range.settle_alone());  // else told when a heap is asked for
-  const Places places = plan_places(usable, 0, pes, static_cast<Bind>(settings.bind));
+  const sys::Places places = sys::plan_places(usable, 0, pes, static_cast<sys::Bind>(settings.bind));
   return run_threads(settings, places, range, nullptr, main, argument);
 }
 
 }  // namespace core
 
-int run_threads(core::Settings settings, const Places& places, space::CommonRange& range, Cluster* cluster,
-                void (*main)(void*), void* argument) {
+int run_threads(core::Settings settings, const sys::Places& places, space::CommonRange& range,
+                Cluster* cluster, void (*main)(void*), void* argument) {
   settings.pes = cluster ? static_cast<int>(cluster->local()) : places.all;
   if (settings.pes > most_pes) {
     std::fprintf(stderr, "nigh chare: at most %d PEs can be, not %d\n", most_pes, settings.pes);

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "chare/cluster.hpp"
-#include "chare/places.hpp"
 #include "nigh/chare/core.hpp"
 #include "space/common_range.hpp"
+#include "sys/places.hpp"
 
 namespace nigh::chare {
 
@@ -15,8 +15,8 @@ inline constexpr int most_pes = 4096;
 enum class Mode { automatic, threads, processes, shm, mpi };  // as chare.hpp has it
 
 // The status of the job.
-int run_threads(core::Settings settings, const Places& places, space::CommonRange& range, Cluster* cluster,
-                void (*main)(void*), void* argument);
+int run_threads(core::Settings settings, const sys::Places& places, space::CommonRange& range,
+                Cluster* cluster, void (*main)(void*), void* argument);
 // Forks, a PE each; returns in the first.
 int run_forked(const core::Settings& settings, void (*main)(void*), void* argument);
 int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argument);

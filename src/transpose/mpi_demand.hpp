@@ -9,6 +9,7 @@
 
 #include "transpose/mpi_nodes.hpp"
 #include "transpose/plan.hpp"
+#include "transpose/seats.hpp"
 
 namespace nigh::transpose {
 
@@ -32,11 +33,18 @@ struct Arrays {
 Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays arrays, MPI_Comm comm,
                                                  int threads);
 
+// The threads of a rank, and where they are among those of the neighbours that may use the same CPUs.
+struct Crew {
+  int threads = 1;
+  Sharing sharing;
+  [[nodiscard]] std::vector<CpuSet> seats() const { return transpose::seats(threads, sharing); }
+};
+
 // In place. What is wrong with arrays that are all right otherwise; and the plan of right ones; throws
 // bad_alloc after all that is collective.
 std::string wrong_in_place(const Slabs& slabs, std::size_t rank, const Arrays& arrays);
 std::unique_ptr<nigh_transpose> make_in_place(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
-                                              const To& data, std::size_t bytes, int threads);
+                                              const To& data, std::size_t bytes, const Crew& crew);
 
 std::string describe(const Slabs& slabs, const Nodes& nodes, const Team& team);
 

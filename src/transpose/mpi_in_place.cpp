@@ -70,14 +70,14 @@ class Swaps {
 class MpiInPlace final : public nigh_transpose {
  public:
   MpiInPlace(std::shared_ptr<const Nodes> nodes, const Slabs& slabs, const To& data, std::size_t bytes,
-             int threads)
+             const Crew& crew)
       : nodes_(std::move(nodes)), slabs_(slabs), data_(data), peers_(find_peers(*nodes_, data.at, bytes)) {
     const std::vector<int>& here = nodes_->neighbours();
     apart_.resize(here.size());
     MPI_Allgather(&data_.layout.apart, 1, MPI_UINT64_T, apart_.data(), 1, MPI_UINT64_T, nodes_->node());
     strides_.resize(here.size());
     MPI_Allgather(&data_.layout.stride, 1, MPI_UINT64_T, strides_.data(), 1, MPI_UINT64_T, nodes_->node());
-    team_ = std::make_unique<Team>(threads);
+    team_ = std::make_unique<Team>(crew.threads, crew.seats());
     if (square()) {
       for (std::size_t matrix = 0; matrix < slabs_.matrices; ++matrix) list_square(matrix);
     } else {
@@ -268,8 +268,8 @@ std::string wrong_in_place(const Slabs& slabs, std::size_t rank, const Arrays& a
 }
 
 std::unique_ptr<nigh_transpose> make_in_place(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
-                                              const To& data, std::size_t bytes, int threads) {
-  return std::make_unique<MpiInPlace>(std::move(nodes), slabs, data, bytes, threads);
+                                              const To& data, std::size_t bytes, const Crew& crew) {
+  return std::make_unique<MpiInPlace>(std::move(nodes), slabs, data, bytes, crew);
 }
 
 }  // namespace nigh::transpose

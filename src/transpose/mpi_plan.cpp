@@ -7,6 +7,7 @@
 // are put where they belong, and when there is none of either a little is read from the neighbours.
 #include <algorithm>
 #include <climits>
+#include <functional>
 #include <memory>
 #include <new>
 #include <tuple>
@@ -29,7 +30,7 @@ constexpr std::size_t read_bytes = std::size_t{4} << 20;  // from a neighbour, b
 class MpiPlan final : public nigh_transpose {
  public:
   MpiPlan(std::shared_ptr<const Nodes> nodes, const Slabs& slabs, const From& a, std::size_t a_bytes,
-          const To& b, int threads)
+          const To& b, const Crew& crew)
       : nodes_(std::move(nodes)),
         slabs_(slabs),
         a_(a),
@@ -37,7 +38,7 @@ class MpiPlan final : public nigh_transpose {
         peers_(find_peers(*nodes_, a.at, a_bytes)),
         layouts_(gather_layouts(a.layout)),
         exchange_(Exchange::make(*nodes_, slabs, reach() != Reach::message)),
-        team_(threads) {
+        team_(crew.threads, crew.seats()) {
     way_.stores = streams(way_, slabs_.bytes_of_b(me()), team_.threads()) ? Stores::streamed : Stores::cached;
     list_reads();
   }
@@ -140,14 +141,25 @@ std::string MpiPlan::explain() const {
            (exchange_.of_nodes() ? "this node" : "this rank") + "\n";
   return out;
 }
-// The CPUs that this rank may use, shared with the neighbours that may use the same.
-int share_of_cpus(const Nodes& nodes) {
+// The CPUs that this rank may use are shared with the neighbours that may use the same. threads: as asked
+// for.
+Crew make_crew(const Nodes& nodes, int threads) {
   auto cpus = sys::affinity();
-  const int mine = cpus ? cpus->count() : 1, first = cpus ? cpus->first() : 0;
-  std::vector<int> firsts(nodes.neighbours().size());
-  MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, nodes.node());
-  const auto sharers = std::count(firsts.begin(), firsts.end(), first);
-  return std::max(1, mine / static_cast<int>(sharers));
+  const std::uint64_t mask = std::hash<std::string>()(cpus ? cpus->to_list() : "");
+  std::vector<std::uint64_t> masks(nodes.neighbours().size());
+  MPI_Allgather(&mask, 1, MPI_UINT64_T, masks.data(), 1, MPI_UINT64_T, nodes.node());
+  const auto sharers = static_cast<int>(std::count(masks.begin(), masks.end(), mask));
+  Crew out;
+  out.threads = threads > 0 ? threads : std::max(1, (cpus ? cpus->count() : 1) / sharers);
+  std::vector<int> of_all(masks.size());
+  MPI_Allgather(&out.threads, 1, MPI_INT, of_all.data(), 1, MPI_INT, nodes.node());
+  out.sharing.all = 0;
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] != mask) continue;
+    if (nodes.neighbours()[i] == nodes.rank()) out.sharing.first = out.sharing.all;
+    out.sharing.all += of_all[i];
+  }
+  return out;
 }
 
 std::string text_of(const Demand& d) {
@@ -210,8 +222,8 @@ bool in_place_everywhere(const Nodes& nodes, bool any, bool same, std::string& w
 std::string describe(const Slabs& slabs, const Nodes& nodes, const Team& team) {
   return text_of({slabs.rows.things, slabs.columns.things, slabs.element, slabs.matrices}) + " over " +
          std::to_string(nodes.size()) + " ranks, " + std::to_string(nodes.neighbours().size()) +
-         " of them on this node, " + std::to_string(team.threads()) + " threads each, " + kernels().name +
-         "\n";
+         " of them on this node, " + std::to_string(team.threads()) + " threads each" +
+         seats_text(team.seats()) + ", " + kernels().name + "\n";
 }
 
 Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays arrays, MPI_Comm comm,
@@ -231,18 +243,17 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
   if (wrong.empty() && arrays.in_place) wrong = wrong_in_place(slabs, me, arrays);
   wrong = nodes->agree(wrong);
   if (!wrong.empty()) return fail(Errc::invalid, wrong);
-  const int share = share_of_cpus(*nodes);
+  const Crew crew = make_crew(*nodes, threads);
   // Who has no memory for messages says so, or the others would wait for its first one.
   std::unique_ptr<nigh_transpose> plan;
   std::string scarce;
-  const int team = threads == 0 ? share : threads;
   const From a{static_cast<const std::byte*>(arrays.a), arrays.a_layout};
   const To b{static_cast<std::byte*>(arrays.b), arrays.b_layout};
   try {
     if (arrays.in_place) {
-      plan = make_in_place(nodes, slabs, b, arrays.b_used, team);
+      plan = make_in_place(nodes, slabs, b, arrays.b_used, crew);
     } else {
-      plan = std::make_unique<MpiPlan>(nodes, slabs, a, arrays.a_used, b, team);
+      plan = std::make_unique<MpiPlan>(nodes, slabs, a, arrays.a_used, b, crew);
     }
   } catch (const std::bad_alloc&) { scarce = "there is no memory for the buffers of messages"; }
   scarce = nodes->agree(scarce);

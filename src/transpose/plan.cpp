@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "sys/os.hpp"
+#include "transpose/seats.hpp"
 
 namespace nigh::transpose {
 
@@ -24,7 +25,7 @@ struct Local {
 
 class LocalPlan final : public nigh_transpose {
  public:
-  LocalPlan(const Local& local, int threads) : local_(local), team_(threads) {}
+  LocalPlan(const Local& local, int threads) : local_(local), team_(threads, seats(threads, {0, threads})) {}
 
   Result<void> execute() override {
     const Slabs slabs{{local_.rows, 1}, {local_.columns, 1}, local_.element, local_.matrices};
@@ -48,7 +49,8 @@ class LocalPlan final : public nigh_transpose {
     return (local_.matrices == 1 ? "" : std::to_string(local_.matrices) + " matrices of ") +
            std::to_string(local_.rows) + " x " + std::to_string(local_.columns) + " elements of " +
            std::to_string(local_.element) + " bytes, " + (local_.in_place() ? "in place, " : "") +
-           std::to_string(team_.threads()) + " threads, " + kernels().name + "\n";
+           std::to_string(team_.threads()) + " threads" + seats_text(team_.seats()) + ", " + kernels().name +
+           "\n";
   }
 
  private:

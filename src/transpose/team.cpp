@@ -6,6 +6,7 @@
 #include "transpose/team.hpp"
 
 #include <system_error>
+#include <utility>
 
 #include "sys/os.hpp"
 #include "sys/threads.hpp"
@@ -31,10 +32,10 @@ T changed(const std::atomic<T>& word, T was) {
 }
 }  // namespace
 
-Team::Team(int threads, const std::vector<CpuSet>& seats) {
+Team::Team(int threads, std::vector<CpuSet> seats) : seats_(std::move(seats)) {
   for (int i = 1; i < threads; ++i) {
     const CpuSet seat =
-        static_cast<std::size_t>(i) < seats.size() ? seats[static_cast<std::size_t>(i)] : CpuSet();
+        static_cast<std::size_t>(i) < seats_.size() ? seats_[static_cast<std::size_t>(i)] : CpuSet();
     try {
       others_.emplace_back([this, i, seat] { serve(i, seat); });
     } catch (const std::system_error&) {  // a limit: fewer do the same work

@@ -20,12 +20,13 @@ class Team {
  public:
   // seats: where thread i runs (the caller, thread 0, is left where it is); empty: as the system likes. A
   // seat that is refused is left out.
-  explicit Team(int threads, const std::vector<CpuSet>& seats = {});
+  explicit Team(int threads, std::vector<CpuSet> seats = {});
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   [[nodiscard]] int threads() const { return static_cast<int>(others_.size()) + 1; }
+  [[nodiscard]] const std::vector<CpuSet>& seats() const { return seats_; }
   // Calls work(thread) on every thread and returns when all are through. `work` does not throw. From one
   // thread at a time.
   void run(const std::function<void(int)>& work);
@@ -36,6 +37,7 @@ class Team {
   alignas(64) std::atomic<int> working_{0};
   const std::function<void(int)>* work_ = nullptr;
   bool end_ = false;
+  std::vector<CpuSet> seats_;
   std::vector<std::thread> others_;
 };
 

@@ -3,7 +3,10 @@
  *
  * Transposes of one process through the C API: with gaps, in place, by several threads, and what is refused.
  */
+#define _GNU_SOURCE
+#include <dirent.h>
 #include <nigh/transpose.h>
+#include <sched.h>
 
 #include <stdint.h>
 #include <stdio.h>
@@ -70,6 +73,44 @@ static void batch(size_t matrices, size_t rows, size_t columns, int woven, int i
   free(from);
 }
 
+/* How many of this process's threads may run on one CPU only. */
+static int bound_threads(void) {
+  DIR* tasks = opendir("/proc/self/task");
+  int bound = 0;
+  for (struct dirent* one = tasks ? readdir(tasks) : NULL; one != NULL; one = readdir(tasks)) {
+    cpu_set_t mask;
+    const int tid = atoi(one->d_name);
+    if (tid > 0 && sched_getaffinity(tid, sizeof mask, &mask) == 0) bound += CPU_COUNT(&mask) == 1;
+  }
+  if (tasks) closedir(tasks);
+  return bound;
+}
+
+/* Threads sit where they are planned, the caller stays free; on the masks that this process may have. */
+static void seated(void) {
+  static double a[256 * 256], b[256 * 256];
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0 || CPU_COUNT(&mask) < 2) {
+    puts("SKIP: seats need two CPUs");
+    return;
+  }
+  const struct {
+    const char* bind;
+    int threads, bound;
+  } cases[] = {{"scatter", 2, 1}, {"compact", 2, 1}, {"none", 2, 0}, {"scatter", CPU_COUNT(&mask) + 1, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char text[300];
+    setenv("NIGH_TRANSPOSE_BIND", cases[i].bind, 1);
+    nigh_transpose* plan = nigh_transpose_local(256, 256, 8, a, 256, b, 256, cases[i].threads);
+    expect(plan != NULL && nigh_transpose_execute(plan) == 0, "it is not executed by threads that sit");
+    expect(bound_threads() == cases[i].bound, cases[i].bind);
+    nigh_transpose_explain(plan, text, sizeof text);
+    expect((strstr(text, "on CPUs") != NULL) == (cases[i].bound > 0), text);
+    nigh_transpose_destroy(plan);
+  }
+  unsetenv("NIGH_TRANSPOSE_BIND");
+}
+
 int main(void) {
   for (int threads = 0; threads <= 3; ++threads) {
     shape(1, 1, 0, threads);
@@ -85,6 +126,7 @@ int main(void) {
       batch(matrices, 20, 11, 0, 1, threads);
     }
   }
+  seated();
   double a[64], b[64];
   refused("4, 8 or 16 bytes, not 5", nigh_transpose_local(8, 8, 5, a, 8, b, 8, 1));
   refused("NULL", nigh_transpose_local(8, 8, 8, NULL, 8, b, 8, 1));

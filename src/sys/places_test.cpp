@@ -1,12 +1,12 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "chare/places.hpp"
+#include "sys/places.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace nigh::chare {
+namespace nigh::sys {
 namespace {
 
 CpuSet first_cpus(int count) {
@@ -16,7 +16,7 @@ CpuSet first_cpus(int count) {
 }
 
 // The tests' folder has no planner.
-TEST(CharePlaces, WithoutAPlannerInTheOrderOfTheirNumbers) {
+TEST(Places, WithoutAPlannerInTheOrderOfTheirNumbers) {
   CpuSet usable;
   for (const int cpu : {3, 5, 8, 9}) usable.set(cpu);
   EXPECT_EQ(plan_places(usable, 0, 3, Bind::scatter).cpus, (std::vector<int>{3, 5, 8}));
@@ -27,7 +27,7 @@ TEST(CharePlaces, WithoutAPlannerInTheOrderOfTheirNumbers) {
 }
 
 // Its CPUs' numbers alternate between the two nodes.
-TEST(CharePlaces, NeighboursFollowTheTree) {
+TEST(Places, NeighboursFollowTheTree) {
   const CpuSet usable = first_cpus(8);
   auto cpus = [&](int threads, Bind bind) {
     return plan_places(usable, 0, threads, bind, "nehalem-hp", NIGH_BINARY_DIR "/lib/libnigh.so.0").cpus;
@@ -45,4 +45,4 @@ TEST(CharePlaces, NeighboursFollowTheTree) {
 }
 
 }  // namespace
-}  // namespace nigh::chare
+}  // namespace nigh::sys

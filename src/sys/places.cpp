@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "chare/places.hpp"
+#include "sys/places.hpp"
 
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 #include "nigh/plan.h"
 #include "sys/os.hpp"
 
-namespace nigh::chare {
+namespace nigh::sys {
 
 namespace {
 
@@ -54,7 +54,7 @@ std::vector<int> ask_planner(const std::vector<int>& cpus, int threads, const ch
 }  // namespace
 
 CpuSet usable_cpus() {
-  const auto allowed = sys::affinity();
+  const auto allowed = affinity();
   return allowed ? *allowed : CpuSet{0};
 }
 
@@ -69,4 +69,4 @@ Places plan_places(const CpuSet& usable, int first, int all, Bind bind, const ch
   return out;
 }
 
-}  // namespace nigh::chare
+}  // namespace nigh::sys

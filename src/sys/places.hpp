@@ -1,16 +1,17 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which CPU each thread of a job has on its node: what the planner says, which is asked once.
+// Which CPU each thread of a job has on its node: what the planner says. It is opened for that, so that a
+// library of ours that starts threads needs no topology library.
 #pragma once
 
 #include <vector>
 
 #include "base/cpuset.hpp"
 
-namespace nigh::chare {
+namespace nigh::sys {
 
-enum class Bind { scatter, compact, none };  // as chare.hpp has it
+enum class Bind { scatter, compact, none };
 
 // Threads of several processes share a node's CPUs: this one's are `first` and those behind it, of `all`.
 struct Places {
@@ -27,4 +28,4 @@ CpuSet usable_cpus();
 Places plan_places(const CpuSet& usable, int first, int all, Bind bind, const char* machine = nullptr,
                    const char* library = nullptr);
 
-}  // namespace nigh::chare
+}  // namespace nigh::sys
