@@ -96,6 +96,10 @@ def transpose():
     told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 4, BUILD / "tests" / f"transpose_ranks.{LIBRARY}",
                                                              "few", 1, "2 of them on this node"])
     check("all transposes are right" in told.out and "messages of up to" in told.out, f"the ranks say: {told}")
+    # One that dies while others wait for its messages ends the job.
+    told = bed(BUILD, "-n 2 --slots 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 4, BUILD / "tests" / f"transpose_ranks.{LIBRARY}",
+                                                                  "dies", 1], 60)
+    check("rank 3 dies" in told.err and told.status not in (0, 124), f"a rank died: {told}")
 
 
 def test():
