@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-/* Which rows of A, and which of its columns, that is rows of B, this rank has. Any pointer may be NULL. */
+/* Which rows of A, and which of its columns, that is rows of B, this rank has. Any pointer may be NULL. Of a
+ * communicator that is none, before MPI_Init too: zeros. */
 void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t* first_row,
                               size_t* row_count, size_t* first_column, size_t* column_count);
 

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "sys/memory.hpp"
+#include "transpose/mpi_nodes.hpp"
 #include "transpose/plan.hpp"
 #pragma GCC visibility push(default)
 #include <nigh/transpose_mpi.h>
@@ -165,6 +166,10 @@ static void* allocate(std::size_t bytes, MPI_Comm comm) {
 
 void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
   try {
+    if (auto usable = check_comm(comm); !usable) {
+      set_why(usable.error().message);
+      return nullptr;
+    }
     return allocate(bytes, comm);
   } catch (const std::exception& error) {
     set_why(error.what());

@@ -11,9 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "transpose/peers.hpp"
 
 namespace nigh::transpose {
+
+// Before anything collective: MPI has begun and not ended, and there are ranks to talk to; else MPI would end
+// the program.
+Result<void> check_comm(MPI_Comm comm);
 
 // Communicators of our own, so that nothing meets the program's messages.
 class Nodes {

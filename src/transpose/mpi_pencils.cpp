@@ -40,6 +40,7 @@ struct Grid {
 };
 
 Result<Grid> make_grid(const size_t n[3], int p, int q, MPI_Comm comm) {
+  if (auto usable = check_comm(comm); !usable) return tl::unexpected(usable.error());
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
@@ -56,6 +57,7 @@ Result<Grid> make_grid(const size_t n[3], int p, int q, MPI_Comm comm) {
 Result<std::unique_ptr<nigh_transpose>> make_pencils(const Result<Grid>& grid, int from, int to,
                                                      std::size_t element, Arrays arrays, MPI_Comm comm,
                                                      int threads) {
+  if (auto usable = check_comm(comm); !usable) return tl::unexpected(usable.error());
   std::string wrong = grid ? "" : grid.error().message;
   const bool last = (from == 2 && to == 1) || (from == 1 && to == 2),
              first = (from == 1 && to == 0) || (from == 0 && to == 1);

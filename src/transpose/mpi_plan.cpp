@@ -228,6 +228,7 @@ std::string describe(const Slabs& slabs, const Nodes& nodes, const Team& team) {
 
 Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays arrays, MPI_Comm comm,
                                                  int threads) {
+  if (auto usable = check_comm(comm); !usable) return tl::unexpected(usable.error());
   const auto nodes = std::make_shared<const Nodes>(comm);
   Demand first = demand;
   MPI_Bcast(&first, 4, MPI_UINT64_T, 0, nodes->all());
@@ -284,8 +285,13 @@ nigh_transpose* nigh_transpose_mpi(size_t rows, size_t columns, size_t element_b
 void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t* first_row,
                               size_t* row_count, size_t* first_column, size_t* column_count) {
   int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  if (auto usable = check_comm(comm); usable) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+  } else {
+    set_why(usable.error().message);
+    rows = columns = 0;
+  }
   const auto me = static_cast<std::size_t>(rank), ranks = static_cast<std::size_t>(size);
   const Deal of_rows{rows, ranks}, of_columns{columns, ranks};
   const auto give = [](std::size_t* where, std::size_t value) {

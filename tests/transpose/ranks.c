@@ -227,9 +227,22 @@ static void refused(const char* words, nigh_transpose* plan) {
   nigh_transpose_destroy(plan);
 }
 
+static char a[80000], b[80000];
+static const size_t bytes = sizeof a;
+
+/* Before MPI has begun it can't be asked, nor one that is no communicator; MPI would end the program. */
+static void nobody(MPI_Comm comm, const char* words) {
+  const size_t n[3] = {10, 10, 10};
+  size_t first = 1, count = 1;
+  refused(words, nigh_transpose_mpi(10, 10, 8, a, bytes, b, bytes, comm, 1));
+  refused(words, nigh_transpose_pencils(n, 1, 1, 2, 1, 8, a, bytes, b, bytes, comm, 1));
+  expect(nigh_transpose_alloc(10, comm) == NULL && strstr(nigh_transpose_why(), words), words);
+  nigh_transpose_mpi_share(10, 10, comm, &first, &count, NULL, NULL);
+  expect(first == 0 && count == 0, words);
+}
+
 static void wrong_ones(void) {
-  static char a[80000], b[80000];
-  const size_t bytes = sizeof a;
+  nobody(MPI_COMM_NULL, "comm is MPI_COMM_NULL");
   char who[40];
   const int last = size - 1;
   snprintf(who, sizeof who, size > 1 ? "rank %d: " : "%.0d", last);
@@ -364,6 +377,7 @@ int main(int argc, char** argv) {
   const int threads = argc > 2 ? atoi(argv[2]) : 1;
   int level = 0, all = 0;
   shared_memory = strcmp(what, "shared") == 0;
+  nobody(MPI_COMM_WORLD, "call it between MPI_Init and MPI_Finalize");
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
