@@ -58,6 +58,19 @@ nigh_transpose* nigh_transpose_pencils(const size_t n[3], int p, int q, int from
                                        size_t element_bytes, const void* a, size_t a_bytes, void* b,
                                        size_t b_bytes, MPI_Comm comm, int threads);
 
+/* The steps of seed 002 (O. Haan, Matrix Transpose Results with Hybrid OpenMP / MPI, SCICOMP 2000), to be
+ * measured beside the plans above and the model of `nigh plan --transpose`: what goes to one rank is brought
+ * together, exchanged in as many steps as there are ranks, transposed. Not in place; two slabs of memory are
+ * used beside a and b. */
+nigh_transpose* nigh_transpose_mpi_three_steps(size_t rows, size_t columns, size_t element_bytes,
+                                               const void* a, size_t a_bytes, void* b, size_t b_bytes,
+                                               MPI_Comm comm, int threads);
+/* What this rank's last pass of such a plan took. -1: another plan. */
+typedef struct nigh_transpose_seconds {
+  double local_reorder, on_node, between_nodes, local_transpose;
+} nigh_transpose_seconds;
+int nigh_transpose_mpi_seconds(const nigh_transpose* plan, nigh_transpose_seconds* seconds);
+
 /* Memory that the ranks of a node read in place. Collective over `comm`, in the same order on all its ranks;
  * bytes may differ. NULL on every rank if there is none on one. */
 void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm);

@@ -13,8 +13,10 @@
 
 namespace nigh::transpose {
 
+enum class Method : std::uint64_t { one_pass, three_steps };
 struct Demand {
   std::uint64_t rows, columns, element, matrices;
+  Method method = Method::one_pass;
 };
 
 // This rank's; strides of 0: without gaps. What is below is found out from them.
@@ -45,6 +47,11 @@ struct Crew {
 std::string wrong_in_place(const Slabs& slabs, std::size_t rank, const Arrays& arrays);
 std::unique_ptr<nigh_transpose> make_in_place(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
                                               const To& data, std::size_t bytes, const Crew& crew);
+
+// The seed's steps: the same.
+std::string wrong_in_steps(const Slabs& slabs, const Arrays& arrays);
+std::unique_ptr<nigh_transpose> make_three_steps(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
+                                                 const From& a, const To& b, const Crew& crew);
 
 std::string describe(const Slabs& slabs, const Nodes& nodes, const Team& team);
 

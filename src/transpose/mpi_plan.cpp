@@ -172,6 +172,7 @@ std::string what_is_wrong(const Demand& here, const Demand& first, const Nodes& 
   if (here.rows != first.rows || here.columns != first.columns || here.element != first.element ||
       here.matrices != first.matrices)
     return "it has " + text_of(here) + " to transpose, rank 0 " + text_of(first);
+  if (here.method != first.method) return "it wants other steps than rank 0";
   if (auto known = check_element(here.element); !known) return known.error().message;
   if (auto fits = matrix_bytes(here.rows, here.columns, here.element); !fits) return fits.error().message;
   if (auto fits = matrix_bytes(here.rows * here.columns, here.matrices, here.element); !fits)
@@ -231,7 +232,8 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
   if (auto usable = check_comm(comm); !usable) return tl::unexpected(usable.error());
   const auto nodes = std::make_shared<const Nodes>(comm);
   Demand first = demand;
-  MPI_Bcast(&first, 4, MPI_UINT64_T, 0, nodes->all());
+  static_assert(sizeof first == 5 * sizeof(std::uint64_t));
+  MPI_Bcast(&first, 5, MPI_UINT64_T, 0, nodes->all());
   std::string wrong = nodes->agree(what_is_wrong(demand, first, *nodes, threads));
   if (!wrong.empty()) return fail(Errc::invalid, wrong);
   const auto ranks = static_cast<std::size_t>(nodes->size()), me = static_cast<std::size_t>(nodes->rank());
@@ -241,6 +243,8 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
   arrays.a_layout = whole(arrays.a_layout, slabs.rows.count(me), demand.columns);
   arrays.b_layout = whole(arrays.b_layout, slabs.columns.count(me), demand.rows);
   if (wrong.empty()) wrong = what_is_wrong(slabs, *nodes, arrays);
+  const bool steps = demand.method == Method::three_steps;
+  if (wrong.empty() && steps) wrong = wrong_in_steps(slabs, arrays);
   if (wrong.empty() && arrays.in_place) wrong = wrong_in_place(slabs, me, arrays);
   wrong = nodes->agree(wrong);
   if (!wrong.empty()) return fail(Errc::invalid, wrong);
@@ -251,7 +255,9 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
   const From a{static_cast<const std::byte*>(arrays.a), arrays.a_layout};
   const To b{static_cast<std::byte*>(arrays.b), arrays.b_layout};
   try {
-    if (arrays.in_place) {
+    if (steps) {
+      plan = make_three_steps(nodes, slabs, a, b, crew);
+    } else if (arrays.in_place) {
       plan = make_in_place(nodes, slabs, b, arrays.b_used, crew);
     } else {
       plan = std::make_unique<MpiPlan>(nodes, slabs, a, arrays.a_used, b, crew);

@@ -94,6 +94,39 @@ static void shape(size_t rows, size_t columns, size_t element, int threads, MPI_
   give(b);
 }
 
+/* The seed's steps, and what each took. */
+static void three_steps(size_t rows, size_t columns, size_t element, int threads) {
+  size_t first_row, row_count, first_column, column_count;
+  nigh_transpose_seconds seconds = {-1, -1, -1, -1};
+  nigh_transpose_mpi_share(rows, columns, MPI_COMM_WORLD, &first_row, &row_count, &first_column,
+                           &column_count);
+  const size_t a_bytes = row_count * columns * element, b_bytes = column_count * rows * element;
+  char *a = get(a_bytes, MPI_COMM_WORLD), *b = get(b_bytes, MPI_COMM_WORLD);
+  nigh_transpose* plan =
+      nigh_transpose_mpi_three_steps(rows, columns, element, a, a_bytes, b, b_bytes, MPI_COMM_WORLD, threads);
+  expect(plan != NULL, "no three steps");
+  int whole = 0;
+  for (unsigned round = 0; round < 4; ++round) {
+    fill(a, first_row, row_count, columns, element, round);
+    memset(b, 0, b_bytes);
+    const double from = MPI_Wtime();
+    expect(nigh_transpose_execute(plan) == 0, "the three steps are not executed");
+    const double all = MPI_Wtime() - from;
+    expect(right(b, first_column, column_count, rows, element, round), "the three steps are wrong");
+    expect(nigh_transpose_mpi_seconds(plan, &seconds) == 0, "the three steps are not timed");
+    const double sum =
+        seconds.local_reorder + seconds.on_node + seconds.between_nodes + seconds.local_transpose;
+    whole += sum > 0.5 * all; /* unless another process had the CPU before the first step */
+    expect(sum <= 1.01 * all, "the steps are more than the whole");
+    expect(seconds.local_reorder >= 0 && seconds.on_node >= 0 && seconds.local_transpose > 0,
+           "a step is missing");
+  }
+  expect(whole > 0, "the steps are not the whole");
+  nigh_transpose_destroy(plan);
+  give(b);
+  give(a);
+}
+
 /* The same in the memory of A. */
 static void in_place(size_t rows, size_t columns, size_t element, int threads, MPI_Comm comm) {
   size_t first_row, row_count, first_column, column_count;
@@ -270,6 +303,11 @@ static void wrong_ones(void) {
           nigh_transpose_pencils(n, size, 1, 2, 0, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
   refused("in its line of the grid",
           nigh_transpose_pencils(n, size, 1, 2, 1, 8, a, 10, b, bytes, MPI_COMM_WORLD, 1));
+  refused("a is b", nigh_transpose_mpi_three_steps(10, 10, 8, a, bytes, a, bytes, MPI_COMM_WORLD, 1));
+  if (size > 1)
+    refused("other steps than rank 0",
+            rank == last ? nigh_transpose_mpi_three_steps(100, 100, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1)
+                         : nigh_transpose_mpi(100, 100, 8, a, bytes, b, bytes, MPI_COMM_WORLD, 1));
   expect(nigh_transpose_pencils_share(n, size, 1, 3, MPI_COMM_WORLD, NULL, NULL) != 0, "there is an axis 3");
   refused("are needed",
           nigh_transpose_mpi(100, 100, 8, a, rank == last ? 79 : bytes, b, bytes, MPI_COMM_WORLD, 1));
@@ -362,6 +400,8 @@ static void all_of_it(int few, int threads, const char* wanted) { /* wanted: "":
   shape(300 + (size_t)(rank % 2), 200, 8, threads, other, NULL);
   in_place(200, 200 + (size_t)(rank % 2), 8, threads, other);
   MPI_Comm_free(&other);
+  three_steps(1000, 700, 8, threads);
+  three_steps(31, 77, 16, threads);
   wrong_ones();
   in_place(1500, 1500, 8, threads, MPI_COMM_WORLD);
   /* Where neighbours' memory is in reach, what is touched of it counts, too. */
