@@ -24,8 +24,8 @@ struct Leaving {
 
 const char* const send_names[] = {"Send",   "Ssend",     "Bsend",      "Isend",     "Issend",
                                   "Ibsend", "Send_init", "Ssend_init", "Bsend_init"};
-enum Mode {
-  plain,
+enum SendMode {
+  standard,
   synchronous,
   buffered,
   later,
@@ -36,28 +36,29 @@ enum Mode {
   kept_buffered
 };
 
-Mode choose(Rng& rng, bool may_block, bool may_buffer) {
+SendMode choose_mode(Rng& rng, bool may_block, bool may_buffer) {
   for (;;) {
     int die = rng.below(100);
-    Mode mode = die < 35   ? plain
-                : die < 45 ? synchronous
-                : die < 53 ? buffered
-                : die < 80 ? later
-                : die < 87 ? later_synchronous
-                : die < 91 ? later_buffered
-                : die < 95 ? kept
-                : die < 98 ? kept_synchronous
-                           : kept_buffered;
-    if (!may_block && (mode == plain || mode == synchronous)) continue;
+    SendMode mode = die < 35   ? standard
+                    : die < 45 ? synchronous
+                    : die < 53 ? buffered
+                    : die < 80 ? later
+                    : die < 87 ? later_synchronous
+                    : die < 91 ? later_buffered
+                    : die < 95 ? kept
+                    : die < 98 ? kept_synchronous
+                               : kept_buffered;
+    if (!may_block && (mode == standard || mode == synchronous)) continue;
     if (!may_buffer && (mode == buffered || mode == later_buffered || mode == kept_buffered)) continue;
     return mode;
   }
 }
 
-MPI_Request start(Mode mode, const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+MPI_Request start(SendMode mode, const void* data, int count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   switch (mode) {
-    case plain: MPI_OK(MPI_Send(data, count, type, to, tag, comm)); break;
+    case standard: MPI_OK(MPI_Send(data, count, type, to, tag, comm)); break;
     case synchronous: MPI_OK(MPI_Ssend(data, count, type, to, tag, comm)); break;
     case buffered: MPI_OK(MPI_Bsend(data, count, type, to, tag, comm)); break;
     case later: MPI_OK(MPI_Isend(data, count, type, to, tag, comm, &request)); break;
@@ -103,7 +104,7 @@ void Engine::send(const Message& message, bool may_block) {
   leaving->buffer = Buffer::make(rng, arenas_, leaving->layout, leaving->count, stream.data(), stream.size());
   int bytes = static_cast<int>(stream.size());
   bool may_buffer = options_.threads == 1 && bytes < 40000 && bytes + 2000 < budget_buffered_;
-  Mode mode = choose(rng, may_block, may_buffer);
+  SendMode mode = choose_mode(rng, may_block, may_buffer);
   if (mode == buffered || mode == later_buffered || mode == kept_buffered) budget_buffered_ -= bytes + 2000;
   int die = rng.below(100);
   if (die >= 4 && die < 8)

@@ -14,9 +14,10 @@ namespace soak {
 
 namespace {
 const char* const receive_names[] = {"Recv", "Irecv", "Recv_init", "Probe", "Iprobe", "Mprobe", "Improbe"};
-enum Mode { now, later, kept, probe, iprobe, mprobe, improbe };
+enum class ReceiveMode { now, later, kept, probe, iprobe, mprobe, improbe };
 
-Mode choose(Rng& rng, bool may_block) {
+ReceiveMode choose_mode(Rng& rng, bool may_block) {
+  using enum ReceiveMode;
   int die = rng.below(100);
   if (!may_block) return die < 85 ? later : kept;
   return die < 35   ? now
@@ -66,12 +67,13 @@ void Engine::receive(const Receive& receive, bool may_block) {
   Comm& comm = pool_[receive.comm];
   if (comm.me != receive.target) return;
   auto arriving = prepare(receive);
-  Mode mode = choose(local_, may_block);
+  using enum ReceiveMode;
+  ReceiveMode mode = choose_mode(local_, may_block);
   char name[200];
   snprintf(name, sizeof name,
            "%s from %d on communicator %d (%d ranks), tag %d, message %04llx, room for %zu bytes, kind %d, "
            "layout %s of %zu runs%s",
-           receive_names[mode], arriving->source, comm.number, comm.size(), arriving->tag,
+           receive_names[static_cast<int>(mode)], arriving->source, comm.number, comm.size(), arriving->tag,
            receive.wild < 0 ? messages_[receive.message].id & 0xffffULL : 0ULL,
            arriving->layout.size * static_cast<std::size_t>(arriving->capacity),
            static_cast<int>(arriving->layout.kind), arriving->layout.shape.c_str(),
