@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transpose/plan.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <new>
 #include <tuple>
@@ -35,14 +36,7 @@ class LocalPlan final : public nigh_transpose {
       });
       return {};
     }
-    for (std::size_t i = 0; i < local_.matrices; ++i) {
-      std::byte* at = local_.to.at + i * local_.to.layout.apart * local_.element;
-      if (local_.rows == local_.columns) {
-        transpose_square(at, local_.rows, local_.to.layout.stride, local_.element, team_);
-      } else if (!transpose_in_place(at, local_.rows, local_.columns, local_.element, team_)) {
-        return fail(Errc::io, "no memory for a row and a few columns of the matrix");
-      }
-    }
+    if (!in_place()) return fail(Errc::io, "no memory for a row and a few columns of the matrix");
     return {};
   }
   [[nodiscard]] std::string explain() const override {
@@ -54,8 +48,33 @@ class LocalPlan final : public nigh_transpose {
   }
 
  private:
+  // Few large matrices: all threads share each; many small ones are shared out.
+  bool in_place() {
+    const auto threads = static_cast<std::size_t>(team_.threads());
+    bool enough = true;
+    if (local_.matrices < 4 * threads) {
+      for (std::size_t i = 0; i < local_.matrices; ++i) enough = in_place(i, team_) && enough;
+      return enough;
+    }
+    std::atomic<bool> all = true;
+    team_.run([&](int thread) {
+      const Range mine = share(local_.matrices, 1, static_cast<std::size_t>(thread), threads);
+      for (std::size_t i = mine.first; i < mine.end; ++i)
+        if (!in_place(i, alone_)) all = false;
+    });
+    return all;
+  }
+  bool in_place(std::size_t matrix, Team& team) const {
+    std::byte* at = local_.to.at + matrix * local_.to.layout.apart * local_.element;
+    if (local_.rows != local_.columns)
+      return transpose_in_place(at, local_.rows, local_.columns, local_.element, team);
+    transpose_square(at, local_.rows, local_.to.layout.stride, local_.element, team);
+    return true;
+  }
+
   Local local_;
   Team team_;
+  Team alone_{1};  // of whoever calls it
 };
 
 Result<void> check_strides(const Local& local) {
