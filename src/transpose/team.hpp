@@ -34,11 +34,11 @@ class Team {
  private:
   void serve(int thread, const CpuSet& seat);
   alignas(64) std::atomic<std::uint32_t> round_{0};  // the last one is `ended`
-  alignas(64) std::atomic<int> working_{0};
-  const std::function<void(int)>* work_ = nullptr;
   bool end_ = false;
+  const std::function<void(int)>* work_ = nullptr;
   std::vector<CpuSet> seats_;
   std::vector<std::thread> others_;
+  alignas(64) std::atomic<int> working_{0};  // on a line of its own: all write it
 };
 
 }  // namespace nigh::transpose
