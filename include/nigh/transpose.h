@@ -34,6 +34,13 @@ nigh_transpose* nigh_transpose_local_many(size_t matrices, size_t rows, size_t c
                                           const void* from, size_t from_stride, size_t from_apart, void* to,
                                           size_t to_stride, size_t to_apart, int threads);
 
+/* The same without turning: to[k * to_apart + i * to_stride + j] = from[k * from_apart + i * from_stride + j]
+ * for k < matrices, i < rows, j < columns. Not in place. A local reorder, [i][g][j] to [g][i][j], is a copy
+ * of as many matrices as there are g. */
+nigh_transpose* nigh_transpose_copy_many(size_t matrices, size_t rows, size_t columns, size_t element_bytes,
+                                         const void* from, size_t from_stride, size_t from_apart, void* to,
+                                         size_t to_stride, size_t to_apart, int threads);
+
 /* 0, or -1: then what should have been written is undefined. Over MPI: collective, as destroying is. */
 int nigh_transpose_execute(nigh_transpose* plan);
 void nigh_transpose_destroy(nigh_transpose* plan);

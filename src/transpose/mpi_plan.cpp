@@ -189,14 +189,12 @@ std::string what_is_wrong(const Demand& here, const Demand& first, const Nodes& 
 std::string what_is_wrong(const Slabs& slabs, const Nodes& nodes, Arrays& arrays) {
   const auto me = static_cast<std::size_t>(nodes.rank());
   const std::size_t rows = slabs.rows.count(me), columns = slabs.columns.count(me);
-  auto a = extent("a", arrays.a_layout, rows, slabs.columns.things, slabs.matrices),
-       b = extent("b", arrays.b_layout, columns, slabs.rows.things, slabs.matrices);
+  const std::size_t element = slabs.element;
+  auto a = bytes_used("a", arrays.a_layout, rows, slabs.columns.things, slabs.matrices, element),
+       b = bytes_used("b", arrays.b_layout, columns, slabs.rows.things, slabs.matrices, element);
   if (!a || !b) return (a ? b : a).error().message;
-  for (const auto& [used, bytes] : {std::pair(*a, &arrays.a_used), {*b, &arrays.b_used}}) {
-    auto all = matrix_bytes(used, 1, slabs.element);
-    if (!all) return all.error().message;
-    *bytes = *all;
-  }
+  arrays.a_used = *a;
+  arrays.b_used = *b;
   for (const auto& [name, at, bytes, wanted] :
        {std::tuple("a", arrays.a, arrays.a_bytes, arrays.a_used),
         {"b", static_cast<const void*>(arrays.b), arrays.b_bytes, arrays.b_used}}) {

@@ -90,8 +90,7 @@ Result<void> check_strides(const Local& local) {
 }
 
 Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threads) {
-  if (auto known = check_element(local.element); !known) return tl::unexpected(known.error());
-  if (threads < 0 || threads > 4096) return fail(Errc::invalid, "threads is not a number from 0 to 4096");
+  if (auto fine = check_local(local.element, threads); !fine) return tl::unexpected(fine.error());
   const bool any = local.matrices > 0 && local.rows > 0 && local.columns > 0;
   if (any && (local.from.at == nullptr || local.to.at == nullptr))
     return fail(Errc::invalid, "from or to is NULL");
@@ -99,15 +98,10 @@ Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threa
   for (const auto& [name, layout, rows, columns] :
        {std::tuple("from", local.from.layout, local.rows, local.columns),
         {"to", local.to.layout, local.columns, local.rows}}) {
-    auto used = extent(name, layout, rows, columns, local.matrices);
-    if (!used) return tl::unexpected(used.error());
-    if (auto bytes = matrix_bytes(*used, 1, local.element); !bytes) return tl::unexpected(bytes.error());
+    auto bytes = bytes_used(name, layout, rows, columns, local.matrices, local.element);
+    if (!bytes) return tl::unexpected(bytes.error());
   }
-  if (threads == 0) {
-    auto cpus = sys::affinity();
-    threads = cpus ? cpus->count() : 1;
-  }
-  return std::make_unique<LocalPlan>(local, threads);
+  return std::make_unique<LocalPlan>(local, threads_of(threads));
 }
 }  // namespace
 
@@ -138,6 +132,23 @@ Result<std::size_t> extent(const char* name, const Layout& layout, std::size_t r
     return fail(Errc::invalid,
                 std::string("matrices of ") + name + " overlap: " + name + "_apart is too small");
   return all;
+}
+
+Result<std::size_t> bytes_used(const char* name, const Layout& layout, std::size_t rows, std::size_t columns,
+                               std::size_t matrices, std::size_t element) {
+  auto used = extent(name, layout, rows, columns, matrices);
+  return used ? matrix_bytes(*used, 1, element) : used;
+}
+
+Result<void> check_local(std::size_t element, int threads) {
+  if (threads < 0 || threads > 4096) return fail(Errc::invalid, "threads is not a number from 0 to 4096");
+  return check_element(element);
+}
+
+int threads_of(int asked) {
+  if (asked > 0) return asked;
+  auto cpus = sys::affinity();
+  return cpus ? cpus->count() : 1;
 }
 
 Result<void> check_element(std::size_t element) {

@@ -32,6 +32,8 @@ Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::siz
 // of one between those of another. An error names the array: they overlap, or no address space holds them.
 Result<std::size_t> extent(const char* name, const Layout& layout, std::size_t rows, std::size_t columns,
                            std::size_t matrices);
+Result<std::size_t> bytes_used(const char* name, const Layout& layout, std::size_t rows, std::size_t columns,
+                               std::size_t matrices, std::size_t element);
 // What strides of 0 mean: without gaps.
 constexpr Layout whole(Layout given, std::size_t rows, std::size_t columns) {
   if (given.stride == 0) given.stride = columns;
@@ -39,6 +41,8 @@ constexpr Layout whole(Layout given, std::size_t rows, std::size_t columns) {
   return given;
 }
 Result<void> check_element(std::size_t element);
+Result<void> check_local(std::size_t element, int threads);
+int threads_of(int asked);  // 0: as many as this process has CPUs
 
 // What the C functions do with whatever `make` and `work` throw or return.
 void set_why(const std::string& why);

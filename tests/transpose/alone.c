@@ -75,6 +75,31 @@ static void batch(size_t matrices, size_t rows, size_t columns, int woven, int i
   free(from);
 }
 
+/* [i][g][j] to [g][i][j], and back. */
+static void reorder(size_t rows, size_t parts, size_t columns, int threads) {
+  const size_t count = rows * parts * columns;
+  double *a = calloc(count + 1, sizeof *a), *b = calloc(count + 1, sizeof *b),
+         *c = calloc(count + 1, sizeof *c);
+  for (size_t i = 0; i < count; ++i) a[i] = (double)i + 1;
+  nigh_transpose* plans[2] = {nigh_transpose_copy_many(parts, rows, columns, sizeof *a, a, parts * columns,
+                                                       columns, b, 0, 0, threads),
+                              nigh_transpose_copy_many(parts, rows, columns, sizeof *a, b, 0, 0, c,
+                                                       parts * columns, columns, threads)};
+  for (int k = 0; k < 2; ++k)
+    expect(plans[k] != NULL && nigh_transpose_execute(plans[k]) == 0, "a reorder is not executed");
+  int right = 1;
+  for (size_t g = 0; g < parts; ++g)
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j)
+        right = right && b[(g * rows + i) * columns + j] == a[(i * parts + g) * columns + j];
+  expect(right && memcmp(a, c, count * sizeof *a) == 0 && b[count] == 0 && c[count] == 0,
+         "a reorder is wrong");
+  for (int k = 0; k < 2; ++k) nigh_transpose_destroy(plans[k]);
+  free(a);
+  free(b);
+  free(c);
+}
+
 /* How many of this process's threads may run on one CPU only. */
 static int bound_threads(void) {
   DIR* tasks = opendir("/proc/self/task");
@@ -139,6 +164,10 @@ static void little_memory(size_t rows, size_t columns) {
 int main(void) {
   for (int threads = 0; threads <= 3; ++threads) {
     shape(1, 1, 0, threads);
+    reorder(100, 8, 33, threads);
+    reorder(7, 40, 5, threads);
+    reorder(1, 1, 1, threads);
+    reorder(600, 4, 700, threads);
     shape(100, 100, 0, threads);
     shape(300, 77, 0, threads);
     shape(300, 77, 3, threads);
@@ -164,6 +193,9 @@ int main(void) {
   refused("no address space", nigh_transpose_local((size_t)1 << 40, (size_t)1 << 30, 8, a, (size_t)1 << 30, b,
                                                    (size_t)1 << 40, 1));
   refused("matrices of to overlap", nigh_transpose_local_many(2, 4, 8, 8, a, 0, 0, b, 0, 31, 1));
+  refused("matrices of to overlap", nigh_transpose_copy_many(2, 4, 8, 8, a, 0, 0, b, 0, 31, 1));
+  refused("rows of from overlap", nigh_transpose_copy_many(2, 4, 8, 8, a, 7, 40, b, 0, 0, 1));
+  refused("NULL", nigh_transpose_copy_many(1, 4, 8, 8, a, 0, 0, NULL, 0, 0, 1));
   refused("in place matrices stay", nigh_transpose_local_many(2, 4, 8, 8, a, 0, 0, a, 0, 33, 1));
   expect(nigh_transpose_execute(NULL) == -1 && strstr(nigh_transpose_why(), "no plan") != NULL,
          "no plan is executed");
