@@ -218,12 +218,16 @@ class Strip {
       for (std::size_t column = first; column < end; column += S::tile) {
         const std::size_t count = std::min(S::tile, end - column);
         gather(row, column, rows, count);
+        std::byte* scratch = scratch_;
+        std::byte* to = target(row, column);
+        std::byte* carried = carry(column);
+        const std::size_t stride = to_stride_;
         if (carries_) {
-          for (std::size_t j = 0; j < count; ++j)
-            out_carrying(row, column + j, rows, scratch_ + j * S::scratch_row);
+          for (std::size_t j = 0; j < count; ++j, to += stride, scratch += S::scratch_row, carried += line)
+            out_carrying(to, row == 0, rows * element, scratch, carried);
         } else {
-          for (std::size_t j = 0; j < count; ++j)
-            out(row, column + j, rows, scratch_ + j * S::scratch_row + line);
+          for (std::size_t j = 0; j < count; ++j, to += stride, scratch += S::scratch_row)
+            out(to, rows * element, scratch + line);
         }
       }
     }
@@ -266,25 +270,24 @@ class Strip {
     }
   }
 
-  HWY_INLINE void out(std::size_t row, std::size_t column, std::size_t rows, const std::byte* scratch) const {
-    std::byte* to = target(row, column);
-    for (std::size_t i = 0; i < rows * element; i += line) stream_line(scratch + i, to + i);
+  HWY_INLINE static void out(std::byte* to, std::size_t bytes, const std::byte* scratch) {
+    for (std::size_t i = 0; i < bytes; i += line) stream_line(scratch + i, to + i);
   }
 
   // `scratch` begins with room for the line that is carried.
-  HWY_INLINE void out_carrying(std::size_t row, std::size_t column, std::size_t rows, std::byte* scratch) {
-    std::byte* to = target(row, column);
+  HWY_INLINE static void out_carrying(std::byte* to, bool first, std::size_t bytes, std::byte* scratch,
+                                      std::byte* carried) {
     const std::size_t phase = phase_of(to);
     const std::byte* from = scratch + line - phase;
     to -= phase;
-    if (row == 0) {
+    if (first) {
       std::memcpy(to + phase, scratch + line, line - phase);
     } else {
-      copy_line(carry(column), scratch);
+      copy_line(carried, scratch);
       stream_line(from, to);
     }
-    for (std::size_t i = line; i < rows * element; i += line) stream_line(from + i, to + i);
-    copy_line(scratch + rows * element, carry(column));
+    for (std::size_t i = line; i < bytes; i += line) stream_line(from + i, to + i);
+    copy_line(scratch + bytes, carried);
   }
 
   // The rows that fill no line, after what is still carried.
