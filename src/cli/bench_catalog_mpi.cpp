@@ -101,7 +101,7 @@ std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, c
   out.push_back({"nigh", words, environment, {}, {}, {"--subject", "nigh"}});
   out.push_back({"nigh-heap", words, environment, {}, {}, {"--subject", "nigh-heap"}});
   out.push_back({"nigh-heap, nigh run", in_space, environment, {}, {}, {"--subject", "nigh-heap"}});
-  for (const char* name : {"three-steps", "pipelined", "alltoallw", "memcpy", "limit"})
+  for (const char* name : {"three-steps", "pipelined", "alltoallw", "fftw-mpi-patient", "memcpy", "limit"})
     out.push_back({name, words, environment, {}, {}, {"--subject", name}});
   return out;
 }

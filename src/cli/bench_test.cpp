@@ -227,11 +227,12 @@ TEST(BenchCatalog, TransposesAreOfBothMpiLibraries) {
   EXPECT_EQ(default_teams(kind, 8, false), (std::vector<Teams>{{2, std::nullopt}, {8, std::nullopt}}));
   EXPECT_TRUE(is_baseline(kind.baseline()));
   const auto subjects = subjects_for(kind, "openmpi", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh");
-  ASSERT_EQ(subjects.size(), 8U);
+  ASSERT_EQ(subjects.size(), 9U);
   EXPECT_EQ(subjects[0].options, (std::vector<std::string>{"--subject", "nigh"}));
+  EXPECT_EQ(subjects[6].name, "fftw-mpi-patient");
   EXPECT_EQ(subjects[2].prefix.front(), "/x/nigh");
   EXPECT_EQ(subjects[2].options, (std::vector<std::string>{"--subject", "nigh-heap"}));
-  EXPECT_EQ(subjects[7].name, "limit");
+  EXPECT_EQ(subjects[8].name, "limit");
 }
 
 TEST(BenchCatalog, MemoryIsHeldAgainstOtherMallocs) {

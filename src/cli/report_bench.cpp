@@ -139,8 +139,8 @@ std::string bench_html(const BenchFile& file, const BenchKind& kind) {
   for (const Card& card : cards_of(file, kind.name))
     (is_first_class(*card.front()) ? first : others) += card_html(card);
   if (first.empty() && others.empty()) return "";
-  std::string out = "<h3>" + html(kind.name) + ": " + html(kind.title) + "</h3>\n<div class=\"cards\">" +
-                    first + "</div>\n";
+  std::string out = "<h3>" + html(kind.name) + ": " + html(kind.title) + "</h3>\n" +
+                    (kind.is_copy() ? copies_html(file) : "") + "<div class=\"cards\">" + first + "</div>\n";
   if (!others.empty())
     out +=
         "<details><summary>Its other results</summary><div class=\"cards\">" + others + "</div></details>\n";

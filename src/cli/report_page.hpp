@@ -77,6 +77,7 @@ std::string report_page(const ReportParts& parts);
 std::string machine_section(const ReportParts& parts);
 std::string plan_section(const ReportParts& parts);
 std::string bench_section(const std::vector<BenchFile>& files);
+std::string copies_html(const BenchFile& file);  // the pictures of `nigh bench copy`; or nothing
 std::string peers_section(const Peers& peers);
 std::string trace_section(const std::vector<Trace>& traces);
 

@@ -84,6 +84,13 @@ summary{cursor:pointer;color:var(--nigh);font-size:.9rem;margin-bottom:.7rem}
 .policies rect{fill:var(--other);opacity:.55}.policies rect.seed{fill:var(--good);opacity:.9}.policies rect.ours{fill:var(--nigh);opacity:1}
 .policies polyline{fill:none;stroke:var(--other);stroke-width:1.8}.policies polyline.ours{stroke:var(--nigh)}.policies circle{fill:var(--good)}
 .policies .base{stroke:var(--ink);opacity:.5}.policies .range{stroke:var(--ink);stroke-width:1.2;opacity:.55}
+.rates{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:.4rem 2rem}.rates figure{margin:.6rem 0}
+.rates h4{margin:0 0 .3rem}.rates svg{width:100%}.rates text{font:10.5px ui-sans-serif,system-ui,sans-serif;fill:var(--soft)}
+.rates .grid{stroke:var(--line)}.rates .lead{stroke:var(--line)}.rates polyline{fill:none;stroke:var(--other);stroke-width:1.4}
+.rates polyline.ours{stroke:var(--nigh);stroke-width:2.4}.rates polyline.variant{stroke:var(--nigh);opacity:.5}
+.rates polyline.limit{stroke:var(--ink);stroke-dasharray:5 4;opacity:.7}.rates circle{fill:var(--other)}
+.rates circle.ours,.rates circle.variant{fill:var(--nigh)}.rates circle.limit{fill:var(--ink)}
+.rates text.ours{fill:var(--nigh);font-weight:600}.rates text.variant{fill:var(--nigh)}.rates text.limit{fill:var(--ink)}
 footer{margin-top:4rem;padding-top:1.2rem;border-top:1px solid var(--line);font-size:.84rem;color:var(--soft)}
 @media (max-width:40rem){main{padding:2rem 1rem}h1{font-size:2.1rem}.card table{min-width:33rem}}
 @media print{:root{--paper:#fff;--card:#fff}body{font-size:10pt}main{max-width:none;padding:0}nav{display:none}

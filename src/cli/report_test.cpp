@@ -223,6 +223,39 @@ const BenchRecord& found(const BenchFile& file, const std::string& name, const s
   return file.records.front();
 }
 
+BenchRecord copied(const std::string& result, const std::string& subject, double rate) {
+  BenchRecord r;
+  r.bench = "copy";
+  r.teams = "2";
+  r.result = result;
+  r.subject = subject;
+  r.unit = "MB/s";
+  r.value = {rate, rate, rate};
+  return r;
+}
+
+TEST(Report, DrawsCopiesOverTheirSizes) {
+  BenchFile file;
+  EXPECT_EQ(copies_html(file), "");
+  for (const char* subject : {"nigh", "limit", "loop<"})
+    for (const char* size : {"32 KiB", "512 KiB", "2 MiB", "128 MiB"})
+      for (const char* move : {"copy ", "transpose "})
+        file.records.push_back(copied(std::string(move) + size, subject, size[1] == '2' ? 100e3 : 20e3));
+  file.records.push_back(
+      copied("transpose odd 128 MiB", "nigh", 7e3));  // another shape: no point of the line
+  const std::string page = copies_html(file);
+  EXPECT_EQ(count(page, "<figure>"), 4U);  // in memory, prefetches, in cache; no reorder; transpose
+  EXPECT_EQ(count(page, "<polyline class=\"limit\""), 4U);
+  EXPECT_EQ(count(page, "<circle"), 3U * (2 + 2 + 2 + 4));
+  EXPECT_NE(page.find("nigh, 32 KiB: 100 GB/s"), std::string::npos);
+  EXPECT_EQ(page.find("loop<"), std::string::npos);
+  EXPECT_EQ(page.find("nan"), std::string::npos);
+  EXPECT_EQ(page.find(": 7 GB/s"), std::string::npos);
+  // One size is no line.
+  file.records.resize(1);
+  EXPECT_EQ(copies_html(file), "");
+}
+
 TEST(ModelBench, Slide5IsPredictedWithinTenPerCent) {
   auto file = run_model_bench("slide5", false);
   ASSERT_TRUE(file);

@@ -44,9 +44,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <std::size_t element>
 struct Cut {
   static constexpr std::size_t per_line = line / element;
-  static constexpr std::size_t panel = element == 16 ? 16 : 32;  // rows at most
-  static constexpr std::size_t tile = per_line;                  // columns
-  static constexpr std::size_t strip = 1024;                     // columns; a line is carried for each
+  static constexpr std::size_t panel = 64;           // rows at most
+  static constexpr std::size_t tile = 2 * per_line;  // columns
+  static constexpr std::size_t ahead = 2;            // tiles that are prefetched
+  static constexpr std::size_t strip = 1024;         // columns; a line is carried for each
   static constexpr std::size_t scratch_row = line + panel * element;
 };
 
@@ -191,6 +192,9 @@ void cached(const Block& block) {
   }
 }
 
+// Into L2; Highway knows L1 alone.
+HWY_INLINE void prefetch(const std::byte* at) { __builtin_prefetch(at, 0, 2); }
+
 HWY_INLINE std::size_t phase_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % line; }
 
 template <std::size_t element>
@@ -204,24 +208,26 @@ class Strip {
         to_stride_(block.to_stride * element),
         carries_((reinterpret_cast<std::uintptr_t>(block.to) | (block.columns > 1 ? to_stride_ : 0)) % line !=
                  0),
-        // Lines a multiple of a page apart share a few places of a cache.
-        panel_(from_stride_ % 4096 == 0 ? std::max<std::size_t>(16, 2 * S::per_line) : S::panel),
         whole_(block.rows / S::per_line * S::per_line) {}
 
   void columns(std::size_t first, std::size_t end) {
     first_ = first;
     end_ = end;
-    for (std::size_t row = 0; row < whole_; row += panel_) {
-      const std::size_t rows = std::min(panel_, whole_ - row);
+    for (std::size_t row = 0; row < whole_; row += S::panel) {
+      const std::size_t rows = std::min(S::panel, whole_ - row);
       for (std::size_t column = first; column < end; column += S::tile) {
         const std::size_t count = std::min(S::tile, end - column);
         gather(row, column, rows, count);
+        std::byte* scratch = scratch_;
+        std::byte* to = target(row, column);
+        std::byte* carried = carry(column);
+        const std::size_t stride = to_stride_;
         if (carries_) {
-          for (std::size_t j = 0; j < count; ++j)
-            out_carrying(row, column + j, rows, scratch_ + j * S::scratch_row);
+          for (std::size_t j = 0; j < count; ++j, to += stride, scratch += S::scratch_row, carried += line)
+            out_carrying(to, row == 0, rows * element, scratch, carried);
         } else {
-          for (std::size_t j = 0; j < count; ++j)
-            out(row, column + j, rows, scratch_ + j * S::scratch_row + line);
+          for (std::size_t j = 0; j < count; ++j, to += stride, scratch += S::scratch_row)
+            out(to, rows * element, scratch + line);
         }
       }
     }
@@ -237,19 +243,26 @@ class Strip {
   }
   [[nodiscard]] HWY_INLINE std::byte* carry(std::size_t column) { return carry_ + (column - first_) * line; }
 
-  // A tile into the scratch; what follows it is prefetched, a few lines at a time: more at once would wait
-  // for each other.
+  // Where the tile begins that is read `ahead` tiles after this one; at the end this one.
+  [[nodiscard]] HWY_INLINE const std::byte* later(std::size_t row, std::size_t column) const {
+    const std::size_t then = column + S::ahead * S::tile;
+    if (then < end_) return source(row, then);
+    if (row + S::panel >= whole_) return source(row, column);
+    return source(row + S::panel, first_ + (then - end_) / S::tile * S::tile);
+  }
+
+  // A tile into the scratch; what is read later is prefetched, a few lines at a time: more at once would wait
+  // for each other. It goes to L2, since where rows are a multiple of a page apart L1 has few places for it.
   HWY_INLINE void gather(std::size_t row, std::size_t column, std::size_t rows, std::size_t count) {
     constexpr std::size_t side = Shape<element>::side;
     const std::size_t stride = from_stride_;  // a store of bytes might change what is not local
     const std::byte* from = source(row, column);
     if (count < S::tile) return any<element>(from, stride, scratch_ + line, S::scratch_row, rows, count);
-    const std::byte* next = column + S::tile < end_ ? from + S::tile * element : source(row + panel_, first_);
+    const std::byte* next = later(row, column);
     for (std::size_t i = 0; i < rows; i += side) {
       for (std::size_t j = 0; j < S::tile; j += side) {
         if (j * element % line == 0) {
-          for (std::size_t k = 0; k < side; ++k)
-            hwy::Prefetch(reinterpret_cast<const char*>(next) + (i + k) * stride + j * element);
+          for (std::size_t k = 0; k < side; ++k) prefetch(next + (i + k) * stride + j * element);
         }
         square<element>(from + i * stride + j * element, stride,
                         scratch_ + line + j * S::scratch_row + i * element, S::scratch_row);
@@ -257,25 +270,24 @@ class Strip {
     }
   }
 
-  HWY_INLINE void out(std::size_t row, std::size_t column, std::size_t rows, const std::byte* scratch) const {
-    std::byte* to = target(row, column);
-    for (std::size_t i = 0; i < rows * element; i += line) stream_line(scratch + i, to + i);
+  HWY_INLINE static void out(std::byte* to, std::size_t bytes, const std::byte* scratch) {
+    for (std::size_t i = 0; i < bytes; i += line) stream_line(scratch + i, to + i);
   }
 
   // `scratch` begins with room for the line that is carried.
-  HWY_INLINE void out_carrying(std::size_t row, std::size_t column, std::size_t rows, std::byte* scratch) {
-    std::byte* to = target(row, column);
+  HWY_INLINE static void out_carrying(std::byte* to, bool first, std::size_t bytes, std::byte* scratch,
+                                      std::byte* carried) {
     const std::size_t phase = phase_of(to);
     const std::byte* from = scratch + line - phase;
     to -= phase;
-    if (row == 0) {
+    if (first) {
       std::memcpy(to + phase, scratch + line, line - phase);
     } else {
-      copy_line(carry(column), scratch);
+      copy_line(carried, scratch);
       stream_line(from, to);
     }
-    for (std::size_t i = line; i < rows * element; i += line) stream_line(from + i, to + i);
-    copy_line(scratch + rows * element, carry(column));
+    for (std::size_t i = line; i < bytes; i += line) stream_line(from + i, to + i);
+    copy_line(scratch + bytes, carried);
   }
 
   // The rows that fill no line, after what is still carried.
@@ -293,7 +305,6 @@ class Strip {
   const Block& block_;
   const std::size_t from_stride_, to_stride_;  // bytes
   const bool carries_;
-  const std::size_t panel_;
   const std::size_t whole_;  // rows that fill lines
   std::size_t first_ = 0, end_ = 0;
   alignas(line) std::byte scratch_[S::tile * S::scratch_row];
