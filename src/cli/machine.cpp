@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/probe.hpp"
+#include "cli/probe_mpi.hpp"
 #include "cli/terminal.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
@@ -26,6 +27,7 @@ struct MachineOptions {
   bool list_models = false;
   bool no_color = false;
   ProbeRequest probe;
+  MpiProbeRequest mpi;
 };
 
 std::string wrapped(const std::string& text, const std::string& lead, int width) {
@@ -91,6 +93,11 @@ int show(const MachineOptions& options) {
   auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
   if (!machine) return report_failure("machine", machine.error().message);
   if (options.probe.wanted) return run_probe(*machine, options.probe, options.json, terminal_width());
+  if (options.mpi.wanted) {
+    MpiProbeRequest request = options.mpi;
+    request.no_store = options.probe.no_store;
+    return run_mpi_probe(*machine, request, program_words(), options.json);
+  }
   if (options.model.empty() && (options.machine.empty() || options.machine == "this"))
     apply_stored_probe(*machine);
   if (options.json)
@@ -117,6 +124,7 @@ void add_machine(CLI::App& app, int& status) {
   command->add_flag("--list-models", options->list_models, "List the shipped models");
   command->add_flag("--no-color", options->no_color, "No colours (also: NO_COLOR=1, or output to a file)");
   add_probe_options(*command, options->probe);
+  add_mpi_probe_options(*command, options->mpi);
   command->callback([options, &status] { status = show(*options); });
 }
 

@@ -145,10 +145,11 @@ int run_transpose(const PlanOptions& options, TransposeOptions transpose) {
   transpose.all = options.all;
   auto machine = chosen_machine(options);
   if (!machine) return report_failure("plan", machine.error().message);
-  if (!is_this_machine(options)) return run_transpose_plan(transpose, *machine, nullptr);
+  if (!is_this_machine(options)) return run_transpose_plan(transpose, *machine, nullptr, nullptr);
   auto probe = load_probe(*machine);
+  auto mpi = load_mpi_probe(*machine);
   apply_stored_probe(*machine);
-  return run_transpose_plan(transpose, *machine, probe ? &*probe : nullptr);
+  return run_transpose_plan(transpose, *machine, probe ? &*probe : nullptr, mpi ? &*mpi : nullptr);
 }
 
 int run_plan(const PlanOptions& options) {

@@ -63,7 +63,7 @@ Result<ElementType> read_type(const std::string& name) {
 }
 
 Result<TransposePlan> make_transpose_plan(const TransposeOptions& options, const Machine& machine,
-                                          const Probe* probe) {
+                                          const Probe* probe, const MpiProbe* mpi) {
   TransposePlan plan{machine, options};
   if (auto ok = read_size(options.size, plan.demand); !ok) return tl::unexpected(ok.error());
   auto type = read_type(options.type);
@@ -72,7 +72,7 @@ Result<TransposePlan> make_transpose_plan(const TransposeOptions& options, const
   plan.demand.element_bytes = type->bytes;
   plan.demand.nodes = options.nodes;
   plan.demand.cores = options.cores > 0 ? options.cores : std::max(machine.count(Kind::core), 1);
-  plan.costs = transpose_costs(machine, probe, plan.demand.cores);
+  plan.costs = transpose_costs(machine, probe, plan.demand.cores, mpi);
   auto ways = every_way(plan.costs.network, plan.costs.copying, plan.demand);
   if (!ways) return tl::unexpected(ways.error());
   plan.ways = *std::move(ways);
@@ -230,10 +230,11 @@ CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<Tran
   return transpose;
 }
 
-int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe) {
+int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe,
+                       const MpiProbe* mpi) {
   if (!std::isfinite(options.flops))
     return report_failure("plan", "--flops takes a number of Mflop/s, such as 800");
-  auto plan = make_transpose_plan(options, machine, probe);
+  auto plan = make_transpose_plan(options, machine, probe, mpi);
   if (!plan) return report_failure("plan", plan.error().message);
   if (options.json)
     print_transpose_document(*plan);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "machine/machine.hpp"
+#include "machine/mpi_probe.hpp"
 #include "machine/probe.hpp"
 
 namespace nigh::cli {
@@ -30,7 +31,8 @@ struct TransposeOptions {
 CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<TransposeOptions>& options);
 
 // Prints the table or the document and returns 0; a wrong size or type, or a matrix too small: the sentence,
-// and 1. `probe` may be null.
-int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe);
+// and 1. `probe` and `mpi` may be null.
+int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe,
+                       const MpiProbe* mpi);
 
 }  // namespace nigh::cli

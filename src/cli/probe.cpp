@@ -64,7 +64,7 @@ void add_probe_options(CLI::App& command, ProbeRequest& request) {
     probe->excludes(command.get_option(other));
   command.add_flag("--quick", request.quick, "Measure for about 20 s, what matters most first")->needs(probe);
   command.add_option("--nodes", request.nodes, "Measure these NUMA nodes only, such as 0-1,4")->needs(probe);
-  command.add_flag("--no-store", request.no_store, "Do not keep the result")->needs(probe);
+  command.add_flag("--no-store", request.no_store, "Do not keep the result");
 }
 
 int run_probe(const Machine& machine, const ProbeRequest& request, bool json, int width) {

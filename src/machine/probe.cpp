@@ -41,11 +41,6 @@ std::string cpu_model(const sys::Os& os) {
   return fmt::format("implementer {} part {}", value("CPU implementer"), value("CPU part"));
 }
 
-std::string utc_now() {
-  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
-}
-
 int index_of_node(const Machine& machine, int os_index) {
   for (std::size_t i = 0; i < machine.nodes.size(); ++i)
     if (machine.objects[static_cast<std::size_t>(machine.nodes[i])].os_index == os_index)
@@ -63,6 +58,12 @@ void set_measured(const Machine& machine, LinkMatrix& matrix, int from, int to, 
   matrix.source[at] = Source::measured;
 }
 }  // namespace
+
+std::string name_of_cpu() { return cpu_model(sys::Os()); }
+std::string now_text() {
+  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
 
 const Probe::Bandwidth* Probe::find(int from, int to, probe::Mix mix) const {
   for (const Bandwidth& b : bandwidth)
@@ -92,7 +93,7 @@ Result<Probe> run_probe(const Machine& machine, const ProbeOptions& options) {
   auto result = probe::measure(**lab, *layout, pace, options, started);
   if (!result) return result;
   result->topology = topology_hash(machine);
-  result->date = utc_now();
+  result->date = now_text();
   result->kernel = os.read_line("/proc/sys/kernel/osrelease").value_or("unknown");
   result->cpu = cpu_model(os);
   probe::cross_check(*result, machine);

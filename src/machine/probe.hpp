@@ -105,6 +105,10 @@ Result<void> store_probe(const Machine& machine, const Probe& probe);
 // machine's.
 Result<Probe> load_probe(const Machine& machine);
 
+// What a stored probe is marked with: this CPU's model, and the time, UTC.
+std::string name_of_cpu();
+std::string now_text();
+
 std::string probe_to_json(const Probe& probe);
 Result<Probe> probe_from_json(std::string_view text, const std::string& where);
 

@@ -39,6 +39,12 @@ double Network::message_seconds(double bytes, int k) const {
   return least * 1e-6;
 }
 
+double Network::stream_seconds(double bytes, int k) const {
+  if (stream_process_rate <= 0 || empty()) return 0;
+  const double rate = std::min(std::max(stream_node_rate, stream_process_rate), k * stream_process_rate);
+  return (ranges.front().latency_us + bytes / rate) * 1e-6;
+}
+
 Result<void> Network::validate() const {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -54,6 +60,8 @@ Result<void> Network::validate() const {
   }
   if (!is_cost(latency_growth) || !is_cost(rate_loss))
     return wrong("the network's latency growth and rate loss must be 0 or more, at most 1e12");
+  if (!is_cost(stream_process_rate) || !is_cost(stream_node_rate))
+    return wrong("the network's rates of streams must be 0 or more, at most 1e12");
   if (empty() != (source == Source::unknown))
     return wrong("the network must have a source and ranges, or neither");
   return {};

@@ -39,13 +39,18 @@ struct Network {
   std::vector<NetworkRange> ranges;  // by ascending size
   double latency_growth = 0;         // part of the latency that each further process of the node adds to it
   double rate_loss = 0;              // node rate with k processes: node_rate / (1 + rate_loss (k - 1))
-  Source source{};                   // of all of it
+  // MB/s while several large messages are under way at a time, of one process and of a node; 0: not known.
+  double stream_process_rate = 0, stream_node_rate = 0;
+  Source source{};  // of all of it
 
   [[nodiscard]] bool empty() const { return ranges.empty(); }
   // Seconds until messages of `bytes` have arrived, one from each of k processes of a node at the same time.
   // Never less for a longer message: a range begins no lower than the one before it ends. Of an empty
   // network: 0.
   [[nodiscard]] double message_seconds(double bytes, int k) const;
+  // Seconds until `bytes` have left a node as a stream of messages by k processes, as many under way as
+  // needed: one latency, then the rate. Where streams are not known: 0.
+  [[nodiscard]] double stream_seconds(double bytes, int k) const;
   // Ranges in order, figures above 0 where they must be; the first thing wrong as a sentence.
   [[nodiscard]] Result<void> validate() const;
   friend bool operator==(const Network&, const Network&) = default;

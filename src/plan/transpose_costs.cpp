@@ -104,9 +104,15 @@ CopyRates known_rates(const Machine& machine, const Probe* probe, std::vector<st
   return out;
 }
 
-std::string network_line(const Network& network, const char* source) {
+std::string measured_by(const MpiProbe& probe) {
+  return fmt::format("measured by nigh machine --probe-mpi on {}, {} node{} x {} rank{}, {}", probe.date,
+                     probe.nodes, probe.nodes == 1 ? "" : "s", probe.ranks, probe.ranks == 1 ? "" : "s",
+                     probe.library);
+}
+
+std::string network_line(const Network& network, const std::string& source) {
   const NetworkRange &first = network.ranges.front(), &last = network.ranges.back();
-  return fmt::format("network ({}): latency {:g} us, one process {:g} MB/s, a node {:g} MB/s", source,
+  return fmt::format("network ({}): latency {:.4g} us, one process {:.4g} MB/s, a node {:.4g} MB/s", source,
                      first.latency_us, last.process_rate, last.node_rate);
 }
 
@@ -123,21 +129,26 @@ Network assumed_network() {
   return {.ranges = {{8192, 2, 4000, 12000}, {0, 5, 11000, 12000}}, .source = Source::guessed};
 }
 
-TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int cores) {
+TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int cores, const MpiProbe* mpi) {
   TransposeCosts out;
-  const bool given = !machine.network.empty();
-  out.network = given ? machine.network : assumed_network();
-  out.told.push_back(
-      network_line(out.network, given ? source_name(machine.network.source) : "assumed: 100 Gbit/s"));
-  if (machine.copying.empty()) {
-    out.copying = known_rates(machine, probe, out.told);
-  } else {
-    out.copying = machine.copying;
+  int own = machine.count(Kind::core);
+  const bool given = !machine.network.empty(), measured = !given && mpi != nullptr && !mpi->network.empty();
+  out.network = given ? machine.network : measured ? mpi->network : assumed_network();
+  out.told.push_back(network_line(out.network, given      ? source_name(machine.network.source)
+                                               : measured ? measured_by(*mpi)
+                                                          : "assumed: 100 Gbit/s"));
+  if (!machine.copying.empty() || mpi != nullptr) {
+    const bool of_file = !machine.copying.empty();
+    out.copying = of_file ? machine.copying : mpi->copying;
+    if (!of_file) own = mpi->cores;
     const CopyLevel& memory = out.copying.levels.back();
-    out.told.push_back(fmt::format("copying ({}): memory {:g} MB/s a node, {:g} one core, read and written",
-                                   source_name(out.copying.source), memory.node_rate, memory.core_rate));
+    out.told.push_back(fmt::format(
+        "copying ({}): memory {:.4g} MB/s a node, {:.4g} one core, read and written",
+        of_file ? source_name(out.copying.source) : measured_by(*mpi), memory.node_rate, memory.core_rate));
+  } else {
+    out.copying = known_rates(machine, probe, out.told);
   }
-  grow(out.copying, machine.count(Kind::core), cores, out.told);
+  grow(out.copying, own, cores, out.told);
   return out;
 }
 

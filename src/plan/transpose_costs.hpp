@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/mpi_probe.hpp"
 #include "machine/probe.hpp"
 
 namespace nigh {
@@ -22,9 +23,10 @@ struct TransposeCosts {
 };
 
 // Of a cluster of such machines of which `cores` cores each are used. Where that is more than the machine
-// has, what all cores get together is taken to grow with their number. `probe` may be null. Errors: none;
-// what is missing is assumed and told.
-TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int cores);
+// has, what all cores get together is taken to grow with their number. `probe` and `mpi` may be null. Errors:
+// none; what is missing is assumed and told.
+TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int cores,
+                               const MpiProbe* mpi = nullptr);
 
 // What is assumed of a network nobody knows: a link of 100 Gbit/s, with the latencies of an MPI library on
 // it.

@@ -69,8 +69,13 @@ TransposeSteps Predictor::three_steps() const {
   out.local_reorder = copy_seconds(mine * ranks, own_rate);
   out.on_node = copy_seconds(sent * ranks, node_rate) +
                 (ranks - 1) * (copy_seconds(2 * sent * ranks, between_ranks) + copying_.message_us * 1e-6);
-  const double messages = static_cast<double>(all) - ranks;
-  if (messages > 0) out.between_nodes = messages * network_.message_seconds(piece(all), ranks);
+  // In step s each rank sends to the s-th after it: in the first and in the last steps some ranks stay on the
+  // node, and the others have the link for themselves.
+  const int middle = static_cast<int>(all) - 2 * ranks + 1;
+  if (demand_.nodes > 1) {
+    out.between_nodes = middle * network_.message_seconds(piece(all), ranks);
+    for (int k = 1; k < ranks; ++k) out.between_nodes += 2 * network_.message_seconds(piece(all), k);
+  }
   out.local_transpose = copy_seconds(mine * ranks, own_rate * transposing_);
   out.synchronisation = static_cast<double>(all) * copying_.barrier_seconds(way_.threads);
   return out;
@@ -93,6 +98,13 @@ TransposeSteps Predictor::one_pass() const {
   const double message = piece(nodes) / way_.panels;
   out.between_nodes = way_.panels * rounds * network_.message_seconds(message, senders);
   if (rest > 0) out.between_nodes += way_.panels * network_.message_seconds(message, rest);
+  // Several are under way, and each rank sends its part of every node's: where that was measured, it counts.
+  // Threads of a rank, not of the node, wait for each other then, at both ends of each message.
+  if (const double stream = network_.stream_seconds(leaves / 2, way_.ranks); stream > 0) {
+    out.between_nodes = stream;
+    out.synchronisation = 2 * copying_.barrier_seconds(threads) +
+                          2.0 * way_.panels * others * copying_.barrier_seconds(way_.threads);
+  }
   if (way_.panels > 1) {
     const double packing = out.local_reorder + out.local_transpose, part = packing / way_.panels;
     const double meanwhile = out.on_node + packing - part;
@@ -186,6 +198,12 @@ Result<TransposeSteps> predict(const Network& network, const CopyRates& copying,
   return way.method == TransposeMethod::three_steps ? predictor.three_steps() : predictor.one_pass();
 }
 
+int built_panels(const TransposeDemand& demand) {
+  constexpr double of_a_pair = 4, shortest = 65536, longest = 1048576;
+  const double all = demand.bytes() / demand.nodes / demand.nodes;
+  return static_cast<int>(std::max(1.0, std::ceil(all / std::clamp(all / of_a_pair, shortest, longest))));
+}
+
 Result<std::vector<TransposeForecast>> every_way(const Network& network, const CopyRates& copying,
                                                  const TransposeDemand& demand) {
   constexpr int most_panels = 32;
@@ -193,7 +211,11 @@ Result<std::vector<TransposeForecast>> every_way(const Network& network, const C
   for (int ranks = 1; ranks <= demand.cores; ++ranks) {
     if (demand.cores % ranks != 0) continue;
     ways.push_back({ranks, demand.cores / ranks, TransposeMethod::three_steps, 1});
-    for (int panels = 1; panels <= (demand.nodes > 1 ? most_panels : 1); panels *= 2)
+    const bool known = network.stream_process_rate > 0 && demand.nodes > 1;
+    const int own = known ? built_panels(demand) : 1, most = demand.nodes == 1 ? 1
+                                                             : known           ? own
+                                                                               : most_panels;
+    for (int panels = own; panels <= most; panels *= 2)
       ways.push_back({ranks, demand.cores / ranks, TransposeMethod::one_pass, panels});
   }
   std::vector<TransposeForecast> out;

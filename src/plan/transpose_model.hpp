@@ -75,9 +75,13 @@ struct TransposeForecast {
 Result<TransposeSteps> predict(const Network& network, const CopyRates& copying,
                                const TransposeDemand& demand, const TransposeWay& way);
 
+// The panels of each pair of nodes that src/transpose/mpi_exchange.cpp makes.
+int built_panels(const TransposeDemand& demand);
+
 // Each pair of ranks x threads that makes all cores, by each method, with 1, 2, 4, ... 32 panels where one
-// can gain by them; without those that the matrix is too small for. The fastest first, of equals the one with
-// fewer ranks and panels. Errors: as predict; a matrix that is too small for one rank a node.
+// can gain by them, or, where streams were measured, with those that are built; without those that the matrix
+// is too small for. The fastest first, of equals the one with fewer ranks and panels. Errors: as predict; a
+// matrix that is too small for one rank a node.
 Result<std::vector<TransposeForecast>> every_way(const Network& network, const CopyRates& copying,
                                                  const TransposeDemand& demand);
 

@@ -104,7 +104,7 @@ TEST(TransposeModel, ThreeStepsByHand) {
   EXPECT_NEAR(s.local_reorder, 2 * 2 * 480000 / 400e6, 1e-12);
   EXPECT_NEAR(s.local_transpose, 2 * s.local_reorder, 1e-12);
   EXPECT_NEAR(s.on_node, 2 * 2 * 80000 / 400e6 + (2 * 2 * 2 * 80000 / 200e6 + 3e-6), 1e-12);
-  EXPECT_NEAR(s.between_nodes, 4 * (100e-6 + 2 * 80000 / 100e6), 1e-12);
+  EXPECT_NEAR(s.between_nodes, 3 * (100e-6 + 2 * 80000 / 100e6) + 2 * (100e-6 + 80000 / 50e6), 1e-12);
   EXPECT_NEAR(s.synchronisation, 6 * 10e-6, 1e-12);
   EXPECT_EQ(s.overlapped, 0);
 }
@@ -248,6 +248,33 @@ TEST(TransposeModel, WhatCannotBePlannedGetsASentence) {
             "it is not known what messages between these nodes take");
   EXPECT_FALSE(every_way(plain_network(), plain_copying(), {2, 600, 8, 3, 4}));
   EXPECT_FALSE(every_way(plain_network(), plain_copying(), {600, 600, 8, 3, 0}));
+}
+
+// A stream that was measured: one latency, then its rate, whatever the panels are; each message has two
+// barriers of a rank's threads.
+TEST(TransposeModel, StreamsThatWereMeasured) {
+  Network network{.ranges = {{0, 10, 100, 100}}, .source = Source::measured};
+  network.stream_process_rate = 50;
+  network.stream_node_rate = 80;
+  const CopyRates copying{.levels = {{0, 0, 1e6, 1e6}}, .barrier_us = 100, .source = Source::measured};
+  const TransposeDemand demand{1000, 1000, 8, 2, 4};  // 2 MB leave each node
+  auto one = predict(network, copying, demand, {1, 4, TransposeMethod::one_pass, 4}),
+       four = predict(network, copying, demand, {4, 1, TransposeMethod::one_pass, 4});
+  ASSERT_TRUE(one.has_value() && four.has_value());
+  EXPECT_NEAR(one->between_nodes, 10e-6 + 2.0 / 50, 1e-9);
+  EXPECT_NEAR(four->between_nodes, 10e-6 + 2.0 / 80, 1e-9);
+  EXPECT_NEAR(four->synchronisation, 2 * 200e-6, 1e-9);
+  EXPECT_NEAR(one->synchronisation, 2 * 200e-6 + 2 * 4 * 200e-6, 1e-9);
+  auto ways = every_way(network, copying, demand);
+  ASSERT_TRUE(ways.has_value());
+  for (const TransposeForecast& f : *ways)
+    EXPECT_EQ(f.way.panels, f.way.method == TransposeMethod::one_pass ? built_panels(demand) : 1);
+}
+
+TEST(TransposeModel, PanelsAsTheyAreBuilt) {
+  EXPECT_EQ(built_panels({64, 64, 8, 2, 4}), 1);       // 8 KiB to a node
+  EXPECT_EQ(built_panels({1024, 1024, 8, 2, 4}), 4);   // 2 MiB
+  EXPECT_EQ(built_panels({8192, 8192, 8, 4, 4}), 32);  // 32 MiB
 }
 
 }  // namespace
