@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "fft/room.hpp"
 #include "transpose/local.hpp"
 
 namespace nigh::fft {

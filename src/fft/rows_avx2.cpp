@@ -19,6 +19,10 @@
 
 #ifdef NIGH_FFT_VECTORS
 #pragma GCC target("avx2,fma")
+// g++ reads all of a file before it acts upon that line, so pocketfft would not see these.
+#ifndef __AVX__
+#define __AVX__ 1
+#endif
 #define POCKETFFT_NO_MULTITHREADING
 #define POCKETFFT_CACHE_SIZE 0
 #define pocketfft nigh_pocketfft_avx2

@@ -18,6 +18,12 @@
 
 #ifdef NIGH_FFT_VECTORS
 #pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,avx512bw,avx512cd")
+#ifndef __AVX__
+#define __AVX__ 1
+#endif
+#ifndef __AVX512F__
+#define __AVX512F__ 1
+#endif
 #define POCKETFFT_NO_MULTITHREADING
 #define POCKETFFT_CACHE_SIZE 0
 #define pocketfft nigh_pocketfft_avx512

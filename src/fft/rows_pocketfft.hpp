@@ -11,11 +11,21 @@
 #define NIGH_FFT_SET base
 #endif
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
+#include "fft/room.hpp"
 #include "fft/rows.hpp"
+// Its scratch is taken for each group of rows.
+#define malloc(bytes) ::nigh::fft::get_room(bytes)
+#define free(memory) ::nigh::fft::give_room(memory)
 #include "pocketfft/pocketfft_hdronly.h"
+#undef malloc
+#undef free
 
 namespace nigh::fft::NIGH_FFT_SET {
 
@@ -75,18 +85,60 @@ class Plan final : public RowPlan {
     }
   }
 
+  // A square of as many rows as a vector has lanes, turned within the registers: with each step blocks twice
+  // as large change places.
+  template <std::size_t apart, std::size_t... k>
+  static Vector low(Vector a, Vector b, std::index_sequence<k...>) {
+    return __builtin_shufflevector(a, b, ((k & apart) == 0 ? int(k) : int(lanes + k - apart))...);
+  }
+  template <std::size_t apart, std::size_t... k>
+  static Vector high(Vector a, Vector b, std::index_sequence<k...>) {
+    return __builtin_shufflevector(a, b, ((k & apart) == 0 ? int(k + apart) : int(lanes + k))...);
+  }
+  template <std::size_t apart>
+  static void turn(Vector* v) {
+    if constexpr (apart < lanes) {
+      constexpr std::make_index_sequence<lanes> all{};
+      for (std::size_t i = 0; i < lanes; ++i) {
+        if ((i & apart) != 0) continue;
+        const Vector a = v[i], b = v[i + apart];
+        v[i] = low<apart>(a, b, all);
+        v[i + apart] = high<apart>(a, b, all);
+      }
+      turn<2 * apart>(v);
+    }
+  }
+
   template <class V, std::size_t count>
   static void load(const RowsOf& rows, std::size_t i, std::size_t reals, V* buffer) {
     const T* from[count];
     for (std::size_t k = 0; k < count; ++k) from[k] = row(rows, i + k);
-    for (std::size_t j = 0; j < reals; ++j)
+    std::size_t j = 0;
+    if constexpr (count > 1) {
+      for (; j + count <= reals; j += count) {
+        Vector v[count];
+        for (std::size_t k = 0; k < count; ++k) std::memcpy(&v[k], from[k] + j, sizeof(Vector));
+        turn<1>(v);
+        for (std::size_t k = 0; k < count; ++k) buffer[j + k] = v[k];
+      }
+    }
+    for (; j < reals; ++j)
       for (std::size_t k = 0; k < count; ++k) lane(buffer[j], k) = from[k][j];
   }
   template <class V, std::size_t count>
   static void store(const RowsOf& rows, std::size_t i, std::size_t reals, V* buffer) {
     T* to[count];
     for (std::size_t k = 0; k < count; ++k) to[k] = out(rows, i + k);
-    for (std::size_t j = 0; j < reals; ++j)
+    std::size_t j = 0;
+    if constexpr (count > 1) {
+      for (; j + count <= reals; j += count) {
+        Vector v[count];
+        for (std::size_t k = 0; k < count; ++k) v[k] = buffer[j + k];
+        turn<1>(v);
+        for (std::size_t k = 0; k < count; ++k) std::memcpy(to[k] + j, &v[k], sizeof(Vector));
+      }
+    }
+    for (; j < reals; ++j)
       for (std::size_t k = 0; k < count; ++k) to[k][j] = lane(buffer[j], k);
   }
 
