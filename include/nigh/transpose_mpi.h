@@ -75,6 +75,9 @@ int nigh_transpose_mpi_seconds(const nigh_transpose* plan, nigh_transpose_second
  * bytes may differ. NULL on every rank if there is none on one. */
 void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm);
 void nigh_transpose_free(void* memory);
+/* Collective. of_each[r]: where this rank reads and writes the array of rank r, of which each gives its own.
+ * -1 on every rank if one is out of reach: on another node, or in other memory. */
+int nigh_transpose_reach(void* at, size_t bytes, MPI_Comm comm, void** of_each);
 
 /* The same for Fortran's communicators (nigh_transpose.f90). */
 void nigh_transpose_mpi_share_f(size_t rows, size_t columns, MPI_Fint comm, size_t* first_row,

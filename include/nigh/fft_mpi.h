@@ -1,0 +1,43 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Fourier transforms over the ranks of a communicator. An array is dealt to them by its first dimension, as
+ * evenly as can be; a transposed one, [rest][n[0]], by the rest, whose elements are counted as one dimension.
+ * In the memory of nigh_transpose_alloc(), or any heap memory in a program started by `nigh run --mpi`, ranks
+ * of one node fetch what they transform from each other's arrays and put it there, in one pass; else, and
+ * between nodes, it is transposed (nigh/transpose_mpi.h). */
+#ifndef NIGH_FFT_MPI_H
+#define NIGH_FFT_MPI_H
+
+#include <nigh/fft.h>
+#include <nigh/transpose_mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a rank has of an array: `rows` of them from `first` on, each of `row` elements without gaps, and the
+ * bytes that these need. One dimension: the rows are those of nigh_fft_factor(). */
+typedef struct nigh_fft_part {
+  size_t first, rows, row, bytes;
+} nigh_fft_part;
+
+/* Of `in` and of `out`; either may be NULL. in_place: for real transforms, where it makes rows longer.
+ * Returns -1 for what can't be planned. */
+int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags, int in_place, MPI_Comm comm,
+                       nigh_fft_part* in, nigh_fft_part* out);
+
+/* Collective; all ranks give the same but for the arrays. NULL on every rank if anything is wrong on one. */
+nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
+                       void* out, size_t out_bytes, MPI_Comm comm, int threads);
+
+/* The same for Fortran's communicators (nigh_fft.f90). */
+int nigh_fft_mpi_share_f(int dimensions, const size_t* n, int sign, unsigned flags, int in_place,
+                         MPI_Fint comm, nigh_fft_part* in, nigh_fft_part* out);
+nigh_fft* nigh_fft_mpi_f(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
+                         void* out, size_t out_bytes, MPI_Fint comm, int threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

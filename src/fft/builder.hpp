@@ -1,0 +1,77 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which steps make a transform. The array is a matrix of `rows` x `columns` complex numbers, dealt by rows;
+// where it is turned, of columns x rows, dealt by columns. Along the rows every rank works alone; down the
+// columns lines lie in the rows of all ranks, and one pass fetches them from there, if these are in reach.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fft/plan.hpp"
+
+namespace nigh::fft {
+
+// What a rank has of an array, and where it finds those of the others (empty: out of reach).
+struct Array {
+  std::byte* at = nullptr;
+  std::size_t bytes = 0;
+  std::vector<std::byte*> of_rank;
+};
+
+class Builder {
+ public:
+  Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Backend* rows);
+  // Collective.
+  Result<void> build();
+
+ private:
+  // The array on its way: where it is now.
+  Result<void> rows_first();
+  Result<void> columns_first();
+  Result<void> from_turned();
+  Result<void> long_one();
+  Result<void> long_one_back();
+
+  // Transforms along the dimensions of a row, within an array.
+  void inner_dimension(std::size_t axis, const Array& from, const Array& to);
+  void inner_dimensions(bool last_too, const Array& array);
+  void real_rows(const Array& from, const Array& to);
+  // Down the columns, of the matrix in `from` to the same of `to`, or to its transpose.
+  Result<void> down(const Array& from, const Array& to, bool turned, const Twiddles* twiddles);
+  // The rows of a turned array, each a column.
+  void turned_rows(const Array& from, const Array& to, const Twiddles* twiddles);
+  // From a turned array to rows; what is transformed along the last dimension on the way.
+  Result<void> turn_back(const Array& from, const Array& to, bool transformed);
+
+  View rows_of_all(const Array& array, std::size_t first_column) const;
+  View columns_of_all(const Array& array, std::size_t first_row, std::size_t flat) const;
+  View own_columns(const Array& array) const;
+
+  void add(Pass pass, const std::string& says);
+  void wait();
+  Result<void> turn(const Array& from, const Array& to, bool back);
+  Result<Array> work(std::size_t bytes);
+  Result<Array> work_rows();
+  Result<Array> work_columns();
+  const RowPlan* row_plan(std::size_t n, Kind kind);
+  const Twiddles* twiddles();
+  [[nodiscard]] Kind kind() const { return shape_.forward() ? Kind::forward : Kind::backward; }
+  [[nodiscard]] Transform transform(std::size_t n, Kind kind) const { return {n, kind, shape_.precision()}; }
+  [[nodiscard]] std::size_t own_rows() const { return shape_.deal_rows(ranks_).count(me_); }
+  [[nodiscard]] std::size_t own_columns() const { return shape_.deal_columns(ranks_).count(me_); }
+  [[nodiscard]] bool spoils() const { return in_.at == out_.at || shape_.has(NIGH_FFT_DESTROY_INPUT); }
+
+  nigh_fft& plan_;
+  Shape shape_;
+  Array in_, out_;
+  const Backend* backend_;  // nullptr: pocketfft
+  std::size_t me_, ranks_, element_;
+  bool near_ = true;
+  std::map<std::pair<std::size_t, Kind>, const RowPlan*> row_plans_;
+};
+
+}  // namespace nigh::fft

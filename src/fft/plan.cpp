@@ -1,0 +1,157 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fft/plan.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "fft/builder.hpp"
+#include "sys/os.hpp"
+
+namespace nigh::fft {
+
+namespace {
+thread_local std::string why;
+constexpr std::size_t huge = std::size_t{2} << 20;
+
+// The threads of one process.
+class Alone final : public World {
+ public:
+  [[nodiscard]] std::size_t rank() const override { return 0; }
+  [[nodiscard]] std::size_t ranks() const override { return 1; }
+  Result<void> agree(const Result<void>& mine) override { return mine; }
+  void wait() override {}
+  Memory memory(std::size_t bytes) override { return plain_memory(bytes); }
+  std::vector<std::byte*> reach(std::byte* at, std::size_t) override { return {at}; }
+  Result<Action> turn(std::size_t, std::size_t, std::size_t, std::byte*, std::size_t, std::byte*, std::size_t,
+                      int) override {
+    return fail(Errc::internal, "one process transposes nothing");
+  }
+  [[nodiscard]] std::string text() const override { return "one process"; }
+};
+
+Result<void> check_arrays(const Shape& shape, const World& world, const Arrays& arrays) {
+  const bool in_place = arrays.in == arrays.out;
+  const Part in = shape.in(world.rank(), world.ranks(), in_place),
+             out = shape.out(world.rank(), world.ranks(), in_place);
+  struct Side {
+    const char* name;
+    const void* at;
+    std::size_t bytes, wanted;
+  };
+  for (const Side& side : {Side{"in", arrays.in, arrays.in_bytes, in.bytes},
+                           Side{"out", arrays.out, arrays.out_bytes, out.bytes}}) {
+    if (side.bytes < side.wanted)
+      return fail(Errc::invalid, std::string(side.name) + " has " + std::to_string(side.bytes) +
+                                     " bytes where " + std::to_string(side.wanted) + " are needed");
+    if (side.at == nullptr && side.wanted > 0)
+      return fail(Errc::invalid, std::string(side.name) + " is NULL");
+    if (reinterpret_cast<std::uintptr_t>(side.at) % (shape.element() / 2) != 0)
+      return fail(Errc::invalid, std::string(side.name) + " is not where a real may begin");
+  }
+  const auto *from = static_cast<const std::byte*>(arrays.in),
+             *to = static_cast<const std::byte*>(arrays.out);
+  if (!in_place && from < to + out.bytes && to < from + in.bytes)
+    return fail(Errc::invalid, "in and out overlap; in place they are the same");
+  return {};
+}
+
+Result<const Backend*> find_rows(const Shape& shape) {
+  if (shape.has(NIGH_FFT_FFTW)) return fftw();
+  const char* wanted = std::getenv("NIGH_FFT_LOCAL");
+  if (wanted == nullptr || std::strcmp(wanted, "fftw") != 0) return nullptr;
+  const auto found = fftw();
+  return found ? *found : nullptr;
+}
+}  // namespace
+
+Memory plain_memory(std::size_t bytes) {
+  const std::size_t whole = (bytes + huge) / huge * huge;
+  return {static_cast<std::byte*>(std::aligned_alloc(huge, whole)), [](std::byte* at) { std::free(at); }};
+}
+
+int threads_of_process() {
+  auto cpus = sys::affinity();
+  return cpus ? cpus->count() : 1;
+}
+
+void set_why(const std::string& text) { why = text; }
+
+Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand,
+                                            const Arrays& arrays, int threads) {
+  World& all = *world;
+  auto shape = Shape::make(demand);
+  Result<void> fine;
+  if (!shape) fine = tl::unexpected(shape.error());
+  if (fine && (threads < 0 || threads > 4096))
+    fine = fail(Errc::invalid, "threads is not a number from 0 to 4096");
+  if (fine) fine = check_arrays(*shape, all, arrays);
+  Result<const Backend*> rows = nullptr;
+  if (fine) rows = find_rows(*shape);
+  if (!rows) fine = tl::unexpected(rows.error());
+  fine = all.agree(fine);
+  if (!fine) return tl::unexpected(fine.error());
+  const std::string text = shape->text() + "\n";
+  auto plan =
+      std::make_unique<nigh_fft>(std::move(world), text, threads == 0 ? threads_of_process() : threads);
+  try {
+    fine = Builder(*plan, *shape, arrays, *rows).build();
+  } catch (const std::exception& error) { fine = fail(Errc::io, error.what()); }
+  fine = all.agree(fine);
+  if (!fine) return tl::unexpected(fine.error());
+  return plan;
+}
+
+}  // namespace nigh::fft
+
+using namespace nigh;
+using namespace nigh::fft;
+
+Result<void> nigh_fft::execute() {
+  for (const Step& step : steps_)
+    if (auto done = step.run(); !done) return done;
+  return {};
+}
+
+std::string nigh_fft::explain() const {
+  std::string out = text_ + world_->text() + ", " + std::to_string(team_.threads()) + " threads\n";
+  for (const Step& step : steps_)
+    if (!step.says.empty()) out += step.says + "\n";
+  return out;
+}
+
+nigh_fft* nigh_fft_plan(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
+                        void* out, size_t out_bytes, int threads) {
+  return made([&] {
+    return make_plan(std::make_unique<Alone>(), demand_of(dimensions, n, sign, flags),
+                     {in, in_bytes, out, out_bytes}, threads);
+  });
+}
+
+size_t nigh_fft_factor(size_t n) { return factor(n); }
+
+int nigh_fft_execute(nigh_fft* plan) {
+  try {
+    if (plan == nullptr) {
+      set_why("there is no plan");
+      return -1;
+    }
+    const auto done = plan->execute();
+    if (!done) set_why(done.error().message);
+    return done ? 0 : -1;
+  } catch (const std::exception& error) {
+    set_why(error.what());
+    return -1;
+  }
+}
+
+void nigh_fft_destroy(nigh_fft* plan) { delete plan; }
+
+int nigh_fft_explain(const nigh_fft* plan, char* text, size_t bytes) {
+  const std::string all = plan == nullptr ? "" : plan->explain();
+  return std::snprintf(text, bytes, "%s", all.c_str());
+}
+
+const char* nigh_fft_why(void) { return why.c_str(); }

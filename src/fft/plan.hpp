@@ -1,0 +1,102 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A plan is a list of steps: passes over arrays, transposes where lines can't be fetched from where they are,
+// and waits for all ranks. What the steps are is written once; a World says who takes part: the threads of
+// one process, or the ranks of a communicator.
+#pragma once
+
+#pragma GCC visibility push(default)
+#include <nigh/fft.h>
+#pragma GCC visibility pop
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fft/demand.hpp"
+#include "fft/pass.hpp"
+#include "transpose/team.hpp"
+
+namespace nigh::fft {
+
+// Given back when the last one goes.
+using Memory = std::shared_ptr<std::byte>;
+using Action = std::function<Result<void>()>;
+
+// All functions but rank() and ranks() are collective.
+class World {
+ public:
+  World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  virtual ~World() = default;
+  [[nodiscard]] virtual std::size_t rank() const = 0;
+  [[nodiscard]] virtual std::size_t ranks() const = 0;
+  // The first rank's error, on all; of what is no error, none.
+  virtual Result<void> agree(const Result<void>& mine) = 0;
+  virtual void wait() = 0;
+  // nullptr: there is none.
+  virtual Memory memory(std::size_t bytes) = 0;
+  // Where this rank finds the array of each; empty on all if one is out of reach of one.
+  virtual std::vector<std::byte*> reach(std::byte* at, std::size_t bytes) = 0;
+  // Transposes a matrix dealt by rows; may be done again and again.
+  virtual Result<Action> turn(std::size_t rows, std::size_t columns, std::size_t element, std::byte* from,
+                              std::size_t from_bytes, std::byte* to, std::size_t to_bytes, int threads) = 0;
+  [[nodiscard]] virtual std::string text() const = 0;
+};
+
+struct Arrays {
+  void* in = nullptr;
+  std::size_t in_bytes = 0;
+  void* out = nullptr;
+  std::size_t out_bytes = 0;
+};
+
+class Builder;
+
+struct Step {
+  std::string says;
+  Action run;
+};
+
+// Wrong on one rank: an error on all.
+Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand,
+                                            const Arrays& arrays, int threads);
+int threads_of_process();
+// Of this process alone, at a huge page.
+Memory plain_memory(std::size_t bytes);
+
+// What the C functions do with whatever `make` throws or returns.
+void set_why(const std::string& why);
+template <class Make>
+nigh_fft* made(const Make& make) noexcept {
+  try {
+    Result<std::unique_ptr<nigh_fft>> plan = make();
+    if (plan) return plan->release();
+    set_why(plan.error().message);
+  } catch (const std::exception& error) { set_why(error.what()); }
+  return nullptr;
+}
+
+}  // namespace nigh::fft
+
+struct nigh_fft {
+  nigh_fft(std::unique_ptr<nigh::fft::World> world, std::string text, int threads)
+      : world_(std::move(world)), text_(std::move(text)), team_(threads) {}
+  nigh_fft(const nigh_fft&) = delete;
+  nigh_fft& operator=(const nigh_fft&) = delete;
+  ~nigh_fft() = default;
+
+  nigh::Result<void> execute();
+  [[nodiscard]] std::string explain() const;
+
+ private:
+  friend class nigh::fft::Builder;
+  std::unique_ptr<nigh::fft::World> world_;
+  std::string text_;
+  nigh::transpose::Team team_;
+  std::vector<std::shared_ptr<const void>> held_;  // memory, row plans, factors
+  std::vector<nigh::fft::Step> steps_;
+};

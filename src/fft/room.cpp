@@ -1,0 +1,65 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fft/room.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace nigh::fft {
+
+namespace {
+constexpr std::size_t line = 64;
+constexpr std::size_t kept_from = std::size_t{16} << 10, kept_to = std::size_t{64} << 20;
+
+// Before what is given out.
+struct alignas(line) Block {
+  std::size_t bytes;
+};
+
+// What a thread has given back, for itself.
+class Kept {
+ public:
+  ~Kept() {
+    for (Block*& block : blocks_) std::free(std::exchange(block, nullptr));
+  }
+  // Not more than twice as large as is wanted.
+  Block* take(std::size_t bytes) {
+    for (Block*& block : blocks_)
+      if (block != nullptr && block->bytes >= bytes && block->bytes / 2 <= bytes)
+        return std::exchange(block, nullptr);
+    return nullptr;
+  }
+  // The one that was kept longest goes.
+  void keep(Block* block) {
+    std::rotate(blocks_.begin(), blocks_.end() - 1, blocks_.end());
+    std::free(std::exchange(blocks_[0], block));
+  }
+
+ private:
+  std::array<Block*, 4> blocks_{};
+};
+thread_local Kept kept;
+}  // namespace
+
+void* get_room(std::size_t bytes) noexcept {
+  const std::size_t whole = (bytes + line - 1) / line * line;
+  if (whole < bytes) return nullptr;
+  Block* block = kept.take(whole);
+  if (block == nullptr) {
+    block = static_cast<Block*>(std::aligned_alloc(line, sizeof(Block) + whole));
+    if (block == nullptr) return nullptr;
+    block->bytes = whole;
+  }
+  return block + 1;
+}
+
+void give_room(void* room) noexcept {
+  if (room == nullptr) return;
+  Block* block = static_cast<Block*>(room) - 1;
+  if (block->bytes < kept_from || block->bytes > kept_to) return std::free(block);
+  kept.keep(block);
+}
+
+}  // namespace nigh::fft

@@ -1,0 +1,240 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Fourier transforms over the ranks of MPI_COMM_WORLD against those of FFTW, which every rank does of the
+ * whole array: one to four dimensions, complex and real, both ways, both precisions, transposed or not, in
+ * place or not; and what is wrong refused on every rank.
+ *
+ *     ranks heap|shared THREADS [WANTED]   WANTED: what nigh_fft_explain() must say of a 2-D transform */
+#include <fftw3.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nigh/fft_mpi.h>
+
+static int rank, size, failures, shared_memory, threads;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  if (++failures < 10) fprintf(stderr, "rank %d: %s (%s)\n", rank, what, nigh_fft_why());
+}
+static void* get(size_t bytes) {
+  return shared_memory ? nigh_transpose_alloc(bytes + 16, MPI_COMM_WORLD) : malloc(bytes + 16);
+}
+static void give(void* memory) {
+  if (shared_memory) {
+    nigh_transpose_free(memory);
+  } else {
+    free(memory);
+  }
+}
+
+/* One transform: what is asked, and the whole of it, by FFTW, in double. */
+struct transform {
+  int dimensions, sign;
+  size_t n[4];
+  unsigned flags;
+  int in_place;
+  size_t all, half, last; /* elements, of complex numbers those of the spectrum */
+  double *in, *out;       /* whole arrays without gaps: reals, or complex numbers */
+};
+
+static int is_real(const struct transform* t) { return (t->flags & NIGH_FFT_REAL) != 0; }
+static int reals_in(const struct transform* t) { return is_real(t) && t->sign < 0; }
+static int reals_out(const struct transform* t) { return is_real(t) && t->sign > 0; }
+
+/* A spectrum of reals has conjugates in it where k = 0 or n / 2; so it is made from reals. */
+static void reference(struct transform* t) {
+  int n[4];
+  t->all = 1;
+  for (int i = 0; i < t->dimensions; ++i) {
+    n[i] = (int)t->n[i];
+    t->all *= t->n[i];
+  }
+  t->last = t->n[t->dimensions - 1];
+  t->half = t->all / t->last * (t->last / 2 + 1);
+  double* reals = fftw_alloc_real(2 * t->all + 2);
+  fftw_complex* spectrum = fftw_alloc_complex(t->all + t->half);
+  for (size_t i = 0; i < 2 * t->all; ++i) reals[i] = sin((double)(i * i % 9973)) + 0.25;
+  if (is_real(t)) {
+    fftw_plan p = fftw_plan_dft_r2c(t->dimensions, n, reals, spectrum, FFTW_ESTIMATE);
+    fftw_execute(p);
+    fftw_destroy_plan(p);
+    if (t->sign > 0)
+      for (size_t i = 0; i < t->all; ++i) reals[i] *= (double)t->all;
+  } else {
+    fftw_plan p = fftw_plan_dft(t->dimensions, n, (fftw_complex*)reals, spectrum, t->sign, FFTW_ESTIMATE);
+    fftw_execute(p);
+    fftw_destroy_plan(p);
+  }
+  t->in = reals_out(t) ? (double*)spectrum : reals;
+  t->out = reals_out(t) ? reals : (double*)spectrum;
+}
+
+/* Element (i, j) of a part as real number `k` of the whole: where it lies there; -1: in a gap. */
+static long whole(const struct transform* t, int out, const nigh_fft_part* part, size_t i, size_t j) {
+  const int turned = (t->flags & (out ? NIGH_FFT_TRANSPOSED_OUT : NIGH_FFT_TRANSPOSED_IN)) != 0;
+  const size_t row = part->first + i;
+  if (t->dimensions == 1) {
+    const size_t n1 = nigh_fft_factor(t->n[0]);
+    return (long)(turned ? row + n1 * j : row * part->row + j);
+  }
+  if (out ? reals_out(t) : reals_in(t)) {
+    const size_t length = t->in_place ? 2 * (t->last / 2 + 1) : t->last, line = j / length, at = j % length;
+    if (at >= t->last) return -1;
+    return (long)((row * (part->row / length) + line) * t->last + at);
+  }
+  const size_t columns = (is_real(t) ? t->half : t->all) / t->n[0];
+  return (long)(turned ? j * columns + row : row * columns + j);
+}
+
+static double at(const void* data, size_t i, unsigned flags) {
+  return flags & NIGH_FFT_FLOAT ? (double)((const float*)data)[i] : ((const double*)data)[i];
+}
+
+static void fill(const struct transform* t, const nigh_fft_part* part, void* data) {
+  const size_t words = reals_in(t) ? 1 : 2;
+  for (size_t i = 0; i < part->rows; ++i)
+    for (size_t j = 0; j < part->row; ++j) {
+      const long from = whole(t, 0, part, i, j);
+      for (size_t k = 0; k < words; ++k) {
+        const double value = from < 0 ? 0 : t->in[(size_t)from * words + k];
+        const size_t to = (i * part->row + j) * words + k;
+        if (t->flags & NIGH_FFT_FLOAT) {
+          ((float*)data)[to] = (float)value;
+        } else {
+          ((double*)data)[to] = value;
+        }
+      }
+    }
+}
+
+static int right(const struct transform* t, const nigh_fft_part* part, const void* data) {
+  const size_t words = reals_out(t) ? 1 : 2, numbers = (is_real(t) ? t->half : t->all) * 2;
+  double largest = 0, wrong = 0;
+  for (size_t i = 0; i < (words == 1 ? t->all : numbers); ++i) largest = fmax(largest, fabs(t->out[i]));
+  for (size_t i = 0; i < part->rows; ++i)
+    for (size_t j = 0; j < part->row; ++j) {
+      const long from = whole(t, 1, part, i, j);
+      for (size_t k = 0; from >= 0 && k < words; ++k)
+        wrong = fmax(wrong, fabs(at(data, (i * part->row + j) * words + k, t->flags) -
+                                 t->out[(size_t)from * words + k]));
+    }
+  return wrong <= largest * (t->flags & NIGH_FFT_FLOAT ? 3e-6 : 4e-15 * log2((double)t->all + 2));
+}
+
+static void one(struct transform t, const char* wanted) {
+  nigh_fft_part in, out;
+  char what[200], text[2000] = "";
+  snprintf(what, sizeof what, "%d-D %zu x %zu x %zu x %zu sign %d flags %u%s", t.dimensions, t.n[0], t.n[1],
+           t.n[2], t.n[3], t.sign, t.flags, t.in_place ? " in place" : "");
+  reference(&t);
+  expect(nigh_fft_mpi_share(t.dimensions, t.n, t.sign, t.flags, t.in_place, MPI_COMM_WORLD, &in, &out) == 0,
+         what);
+  const size_t bytes = in.bytes > out.bytes ? in.bytes : out.bytes;
+  void *a = get(bytes), *b = t.in_place ? a : get(bytes);
+  nigh_fft* plan =
+      nigh_fft_mpi(t.dimensions, t.n, t.sign, t.flags, a, bytes, b, bytes, MPI_COMM_WORLD, threads);
+  expect(plan != NULL, what);
+  for (int round = 0; plan != NULL && round < 2; ++round) {
+    if (!t.in_place) memset(b, 77, bytes);
+    fill(&t, &in, a);
+    expect(nigh_fft_execute(plan) == 0, what);
+    expect(right(&t, &out, b), what);
+    if (!t.in_place && !(t.flags & NIGH_FFT_DESTROY_INPUT)) { /* the input is as it was */
+      void* again = malloc(bytes + 16);
+      fill(&t, &in, again);
+      expect(memcmp(a, again, in.bytes) == 0, "the input was changed");
+      free(again);
+    }
+  }
+  if (wanted != NULL) {
+    nigh_fft_explain(plan, text, sizeof text);
+    if (rank == 0) fputs(text, stdout);
+    expect(strstr(text, wanted) != NULL, "it is done in another way than was wanted");
+  }
+  nigh_fft_destroy(plan);
+  if (!t.in_place) give(b);
+  give(a);
+  fftw_free(t.in);
+  fftw_free(t.out);
+}
+
+/* All ways of one shape. */
+static void shape(int dimensions, size_t n0, size_t n1, size_t n2, size_t n3, unsigned extra) {
+  for (int sign = -1; sign <= 1; sign += 2)
+    for (unsigned kind = 0; kind < 24; ++kind) {
+      const unsigned real = kind % 2, turned = kind / 2 % 3, place = kind / 6 % 2, spoil = kind / 12;
+      unsigned flags = extra | (real ? NIGH_FFT_REAL : 0U) | (spoil ? NIGH_FFT_DESTROY_INPUT : 0U);
+      if (turned == 1) flags |= NIGH_FFT_TRANSPOSED_OUT;
+      if (turned == 2) flags |= NIGH_FFT_TRANSPOSED_IN;
+      if (real && (dimensions == 1 || (turned == 1 && sign > 0) || (turned == 2 && sign < 0))) continue;
+      one((struct transform){dimensions, sign, {n0, n1, n2, n3}, flags, (int)place, 0, 0, 0, NULL, NULL},
+          NULL);
+    }
+}
+
+static void refused(const char* words, nigh_fft* plan) {
+  expect(plan == NULL, words);
+  if (plan == NULL && strstr(nigh_fft_why(), words) == NULL) expect(0, words);
+  nigh_fft_destroy(plan);
+}
+
+static void wrong_ones(void) {
+  static double a[4096], b[4096];
+  const size_t n[2] = {16, 16}, mine[2] = {16, rank == size - 1 ? 8 : 16}, bytes = sizeof a,
+               none[2] = {16, 0};
+  const MPI_Comm all = MPI_COMM_WORLD;
+  const int last = rank == size - 1;
+  refused("in is NULL", nigh_fft_mpi(2, n, -1, 0, last ? NULL : a, bytes, b, bytes, all, 1));
+  refused("out has 8 bytes where", nigh_fft_mpi(2, n, -1, 0, a, bytes, b, last ? 8 : bytes, all, 1));
+  refused("in and out overlap", nigh_fft_mpi(2, n, -1, 0, a, bytes, last ? a + 8 : b, bytes - 64, all, 1));
+  refused("n is NULL", nigh_fft_mpi(2, NULL, -1, 0, a, bytes, b, bytes, all, 1));
+  refused("n[1] is 0", nigh_fft_mpi(2, none, -1, 0, a, bytes, b, bytes, all, 1));
+  refused("sign is neither", nigh_fft_mpi(2, n, 0, 0, a, bytes, b, bytes, all, 1));
+  refused("a bit that means nothing", nigh_fft_mpi(2, n, -1, 1U << 20, a, bytes, b, bytes, all, 1));
+  refused("_OUT are not for one", nigh_fft_mpi(2, n, -1, 12, a, bytes, b, bytes, all, 1));
+  refused("two or more dimensions", nigh_fft_mpi(1, n, -1, NIGH_FFT_REAL, a, bytes, b, bytes, all, 1));
+  refused("not transposed",
+          nigh_fft_mpi(2, n, 1, NIGH_FFT_REAL | NIGH_FFT_TRANSPOSED_OUT, a, bytes, b, bytes, all, 1));
+  refused("threads is not", nigh_fft_mpi(2, n, -1, 0, a, bytes, b, bytes, all, last ? -1 : 1));
+  if (size == 1) return;
+  refused("than rank 0", nigh_fft_mpi(2, mine, -1, 0, a, bytes, b, bytes, all, 1));
+  refused("not so on all ranks", nigh_fft_mpi(2, n, -1, 0, a, bytes, last ? a : b, bytes, all, 1));
+  expect(nigh_fft_execute(NULL) == -1 && strstr(nigh_fft_why(), "no plan") != NULL, "no plan was executed");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  shared_memory = argc > 1 && strcmp(argv[1], "shared") == 0;
+  threads = argc > 2 ? atoi(argv[2]) : 1;
+  one((struct transform){2, -1, {64, 48, 1, 1}, 0, 0, 0, 0, 0, NULL, NULL}, argc > 3 ? argv[3] : NULL);
+  shape(2, 24, 20, 1, 1, 0);
+  shape(2, 7, 33, 1, 1, 0);
+  shape(2, 101, 6, 1, 1, NIGH_FFT_FLOAT);
+  shape(2, 1, 9, 1, 1, 0);
+  shape(2, 5, 1, 1, 1, NIGH_FFT_FLOAT);
+  shape(2, 128, 256, 1, 1, 0);
+  shape(3, 6, 5, 8, 1, 0);
+  shape(3, 2, 9, 7, 1, NIGH_FFT_FLOAT);
+  shape(3, 16, 1, 12, 1, 0);
+  shape(4, 3, 4, 5, 6, 0);
+  shape(1, 1, 1, 1, 1, 0);
+  shape(1, 97, 1, 1, 1, 0);
+  shape(1, 1024, 1, 1, 1, 0);
+  shape(1, 2310, 1, 1, 1, NIGH_FFT_FLOAT);
+  shape(1, 34992, 1, 1, 1, 0);
+  wrong_ones();
+  int all = 0;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0 && all == 0) printf("all transforms are right\n");
+#ifdef MPICH_VERSION
+  MPI_Barrier(MPI_COMM_WORLD);
+#endif
+  MPI_Finalize();
+  return all != 0;
+}
