@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Transposes by messages, as programs have them: the steps of seed 002, a tuned pipeline, derived types.
+// Transposes by messages, as programs have them: a tuned pipeline, derived types.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -12,27 +12,6 @@ namespace bench {
 
 using nigh::transpose::copy_part;
 using nigh::transpose::transpose_part;
-
-// Seed 002, slide 9. One rank sends to one other in each step.
-Prepared three_steps(Rows& m) {
-  const auto a1 = std::make_shared<std::vector<double>>(m.bytes_a() / word);
-  const auto a2 = std::make_shared<std::vector<double>>(m.bytes_b() / word);
-  return {[&m, a1, a2] {
-    const nigh::transpose::Way way;
-    for (int to = 0; to < ranks; ++to)  // 1: what goes to one rank lies together
-      copy_part({bytes(m.a + m.first_b(to)), m.columns * word, bytes(a1->data() + m.count() * m.first_b(to)),
-                 m.count_b(to) * word, m.count(), m.count_b(to) * word},
-                0, 1, way);
-    for (int step = 0; step < ranks; ++step) {  // 2
-      const int to = (rank + step) % ranks, from = (rank + ranks - step) % ranks;
-      MPI_Sendrecv(a1->data() + m.count() * m.first_b(to), int(m.count() * m.count_b(to)), MPI_DOUBLE, to, 0,
-                   a2->data() + m.count_b() * m.first(from), int(m.count(from) * m.count_b()), MPI_DOUBLE,
-                   from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-    transpose_part({bytes(a2->data()), m.count_b(), bytes(m.b), m.rows, m.rows, m.count_b()}, word, 0, 1,
-                   way);  // 3
-  }};
-}
 
 namespace {
 // What a careful program does for its machine: panels are turned into messages, some under way while the next

@@ -8,8 +8,7 @@
 // - nigh: one pass from the neighbours' rows, which are in memory that all map
 // - nigh-heap: the same of malloc's memory, which the kernel reads for us (under `nigh run --mpi` it need
 // not)
-// - three-steps: the seed's (reorder, exchange in as many steps as there are ranks, transpose), our local
-//   kernels
+// - three-steps: the seed's (reorder, exchange in as many steps as there are ranks, transpose)
 // - pipelined: messages of panels, tuned, our local kernels
 // - alltoallw: the MPI library by itself, with a type of columns
 // - fftw-mpi-patient: FFTW's, planned with FFTW_PATIENT
@@ -46,9 +45,8 @@ using nigh::transpose::copy_part;
   std::exit(2);
 }
 
-Prepared by_plan(Rows& m) {
-  nigh_transpose* plan =
-      nigh_transpose_mpi(m.rows, m.columns, word, m.a, m.bytes_a(), m.b, m.bytes_b(), MPI_COMM_WORLD, 1);
+Prepared by_plan(Rows& m, decltype(&nigh_transpose_mpi) make) {
+  nigh_transpose* plan = make(m.rows, m.columns, word, m.a, m.bytes_a(), m.b, m.bytes_b(), MPI_COMM_WORLD, 1);
   if (plan == nullptr) {
     std::fprintf(stderr, "transpose: %s\n", nigh_transpose_why());
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -64,8 +62,8 @@ Prepared copies(Rows& m, bool fastest) {
 }
 
 Prepared prepare(const std::string& subject, Rows& m) {
-  if (subject.starts_with("nigh")) return by_plan(m);
-  if (subject == "three-steps") return bench::three_steps(m);
+  if (subject.starts_with("nigh")) return by_plan(m, nigh_transpose_mpi);
+  if (subject == "three-steps") return by_plan(m, nigh_transpose_mpi_three_steps);
   if (subject == "pipelined") return bench::pipelined(m);
   if (subject == "alltoallw") return bench::alltoallw(m);
   if (subject == "fftw-mpi-patient") return bench::fftw_patient(m);

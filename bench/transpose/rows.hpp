@@ -80,7 +80,6 @@ struct Prepared {
 inline std::byte* bytes(double* at) { return reinterpret_cast<std::byte*>(at); }
 
 // Not ours, but for the local kernels (exchanges.cpp).
-Prepared three_steps(Rows& m);
 Prepared pipelined(Rows& m);
 Prepared alltoallw(Rows& m);
 // Without a pass where this program was built without FFTW's MPI part (fftw_ranks.cpp).
