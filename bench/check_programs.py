@@ -132,6 +132,24 @@ def check_transpose(program):
             assert {r["name"] for r in report["results"]} == {"2048x2048", "1000x1000"}, done.stdout
 
 
+def check_fft(program):
+    """Both libraries; a wrong element must be found out."""
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    for library in ("openmpi", "mpich"):
+        one = program.with_name(f"fft-{library}")
+        if not one.exists():
+            continue
+        for wrong in ([], ["--subject", "none"], ["--subject", "nigh", "--teams", "2"], ["--frob"]):
+            done = run(one, wrong, root)
+            assert done.returncode == 2 and "usage" in done.stderr, f"{library} {wrong}: {done.returncode} {done.stderr}"
+        everything = ("nigh", "nigh-spoiled", "nigh-transposed", "nigh-fftw", "fftw-mpi-transposed", "limit")
+        for name in everything if library == "openmpi" else everything[:2]:
+            done = run(pathlib.Path(shutil.which(f"mpirun.{library}")), ["-n", "2", one, "--subject", name, "--teams", "2", "--quick"], root)
+            report, right = json.loads(done.stdout.splitlines()[0]), name != "nigh-spoiled"
+            assert (done.returncode == 0) is right and report["verified"] is right, f"{library} {name}: {done.stdout}"
+            assert {r["name"] for r in report["results"]} == {"1024x1024", "64x64x64"}, done.stdout
+
+
 def check_kneighbor(program):
     """A payload that changes on its way must be found out; MPI is there with its library."""
     for wrong in (["--subject", "none"], ["--subject"], ["--teams", "3"], ["--teams", "16"], ["--frob"]):
@@ -220,7 +238,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("copy", check_copy), ("transpose", check_transpose), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
+    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("copy", check_copy), ("transpose", check_transpose), ("fft", check_fft), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
         try:
             check(folder / name)
             print(f"ok   {name}")

@@ -70,7 +70,7 @@ _nigh() {
     plan) options="--teams --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     run) options="--ranks --bind --mpi --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
-      nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model" ;;
+      nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model" ;;
     report) options="--out --bench --peers --trace --account --machine --no-run --summary --json" ;;
     watch) options="--pid --all --apply --advise --policy --pages --interval --cost --duration --memory --machine --log --listen
       --meters --demo --undo --json --quiet" ;;

@@ -61,7 +61,7 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
     if (!teams) return tl::unexpected(teams.error());
     request.teams = *teams;
   }
-  if (kind.is_mpi() || kind.is_transpose())
+  if (kind.on_ranks())
     for (const Teams& teams : request.teams)
       if (teams.inner || teams.outer < 2 || teams.outer > 63)
         return fail(Errc::invalid,

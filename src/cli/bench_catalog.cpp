@@ -38,6 +38,7 @@ const std::vector<BenchKind>& bench_kinds() {
       {"copy", "memory moved by one process: copied, reordered, transposed, in caches and beyond", "", false,
        false},
       {"transpose", "a matrix on the ranks of MPI and its transpose", "", false, false},
+      {"fft", "complex Fourier transforms on the ranks of MPI: ours, and FFTW's", "", false, false},
       {"kneighbor", "messages among the elements of a message-driven program: one iteration", "", false,
        false},
       {"pingpong", "a message between two chares, to and fro: one way", "", false, false},
@@ -80,7 +81,7 @@ Result<std::vector<BenchKind>> find_benches(const std::string& name) {
 const std::vector<std::string>& runtimes_of(const BenchKind& kind) {
   static const std::vector<std::string> openmp = {"libgomp", "libomp"}, mpi = {"openmpi", "mpich"},
                                         none = {"threads"};
-  return kind.is_mpi() || kind.is_transpose() ? mpi : kind.is_threads() ? none : openmp;
+  return kind.on_ranks() ? mpi : kind.is_threads() ? none : openmp;
 }
 
 std::string program_name(const BenchKind& kind, const std::string& runtime) {
@@ -187,7 +188,7 @@ Usable usable_part(const Machine& machine, const CpuSet& mask) {
 std::vector<Teams> default_teams(const BenchKind& kind, int cores, bool quick) {
   if (kind.is_mpi()) return default_ranks(kind, cores, quick);
   if (kind.is_transpose() && !quick && cores > 2) return {{2, std::nullopt}, {cores, std::nullopt}};
-  if (kind.is_transpose()) return {{2, std::nullopt}};
+  if (kind.is_transpose() || kind.is_fft()) return {{2, std::nullopt}};
   if (kind.is_alloc()) return {{1, std::nullopt}};
   if (kind.is_copy() && cores > 1) return {{1, std::nullopt}, {cores, std::nullopt}};
   if (kind.is_copy()) return {{1, std::nullopt}};
@@ -339,6 +340,7 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
   if (kind.is_queues()) return queue_subjects();
   if (kind.is_alloc()) return alloc_subjects();
   if (kind.is_copy()) return copy_subjects();
+  if (kind.is_fft()) return fft_subjects(runtime, teams.outer, usable);
   if (kind.is_transpose()) return transpose_subjects(runtime, teams.outer, usable, nigh);
   if (kind.is_chare()) return chare_subjects(kind, teams.outer, nigh);
   std::string spec = teams.inner ? fmt::format("{},scatter,{},{}", teams.outer, *teams.inner, kind.strategy)

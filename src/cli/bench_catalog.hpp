@@ -31,6 +31,10 @@ struct BenchKind {
   [[nodiscard]] bool is_alloc() const { return name == "alloc"; }
   [[nodiscard]] bool is_copy() const { return name == "copy"; }
   [[nodiscard]] bool is_transpose() const { return name == "transpose"; }
+  [[nodiscard]] bool is_fft() const { return name == "fft"; }
+  [[nodiscard]] bool on_ranks() const {
+    return is_mpi() || is_transpose() || is_fft();
+  }  // of both MPI libraries
   [[nodiscard]] bool moves_memory() const { return is_copy() || is_transpose(); }
   [[nodiscard]] bool moves_elements() const { return name == "stencil" || name == "molecules"; }
   [[nodiscard]] bool is_lonely() const { return name == "self-message" || name == "false-sharing"; }
@@ -45,6 +49,7 @@ struct BenchKind {
            : is_queues()             ? "moodycamel-bulk"
            : is_alloc()              ? "mimalloc"
            : moves_memory()          ? "memcpy"
+           : is_fft()                ? "nigh"
            : name == "false-sharing" ? "state apart"
            : is_chare()              ? "MPICH"
                                      : "unbound";
@@ -96,6 +101,7 @@ std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runt
                                   const Usable& usable, const std::string& nigh);
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
                                   const Usable& usable, const std::string& nigh);
+std::vector<Subject> fft_subjects(const std::string& runtime, int ranks, const Usable& usable);
 std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
                                         const std::string& nigh);
 // Beyond the common one. Without it Open MPI refuses to start for root, which in containers is everybody.

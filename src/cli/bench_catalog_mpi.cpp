@@ -106,4 +106,21 @@ std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, c
   return out;
 }
 
+// Natural order, then the result transposed; FFTW's for MPI is packaged for Open MPI alone. Its threads are
+// those of one process, which has all CPUs.
+std::vector<Subject> fft_subjects(const std::string& runtime, int ranks, const Usable& usable) {
+  const auto words = launch_words(runtime, ranks, ranks > usable.cores);
+  const auto alone = launch_words(runtime, 1, true);
+  const auto environment = launch_environment(runtime);
+  std::vector<Subject> out;
+  for (const char* name : {"nigh", "nigh-fftw", "fftw-mpi", "nigh-transposed", "nigh-fftw-transposed",
+                           "fftw-mpi-transposed", "fftw-openmp", "limit"}) {
+    const std::string subject = name;
+    if (runtime != "openmpi" && subject.starts_with("fftw-mpi")) continue;
+    out.push_back(
+        {subject, subject == "fftw-openmp" ? alone : words, environment, {}, {}, {"--subject", name}});
+  }
+  return out;
+}
+
 }  // namespace nigh::cli

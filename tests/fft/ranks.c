@@ -170,6 +170,7 @@ static void shape(int dimensions, size_t n0, size_t n1, size_t n2, size_t n3, un
       unsigned flags = extra | (real ? NIGH_FFT_REAL : 0U) | (spoil ? NIGH_FFT_DESTROY_INPUT : 0U);
       if (turned == 1) flags |= NIGH_FFT_TRANSPOSED_OUT;
       if (turned == 2) flags |= NIGH_FFT_TRANSPOSED_IN;
+      if (place && spoil) continue; /* it is spoiled anyway */
       if (real && (dimensions == 1 || (turned == 1 && sign > 0) || (turned == 2 && sign < 0))) continue;
       one((struct transform){dimensions, sign, {n0, n1, n2, n3}, flags, (int)place, 0, 0, 0, NULL, NULL},
           NULL);
