@@ -25,8 +25,8 @@ enum {
   NIGH_FFT_FLOAT = 1, /* else double */
   /* Reals on one side: before a forward transform, after a backward one. The other side has the first
    * n / 2 + 1 elements of the last dimension; the rest are their conjugates. If in == out the reals of the
-   * last dimension have room for 2 (n / 2 + 1), the spectrum's; else they lie without gaps. Two or more
-   * dimensions. */
+   * last dimension have room for 2 (n / 2 + 1), the spectrum's; else they lie without gaps. One dimension: n
+   * is even, there is no such room between, and neither side is transposed. */
   NIGH_FFT_REAL = 2,
   /* The result, or what is transformed, is not [n[0]][rest] but [rest][n[0]]: a transpose is saved. There is
    * no sense in both. One dimension: see below. */

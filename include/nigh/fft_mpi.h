@@ -17,7 +17,9 @@ extern "C" {
 #endif
 
 /* What a rank has of an array: `rows` of them from `first` on, each of `row` elements without gaps, and the
- * bytes that these need. One dimension: the rows are those of nigh_fft_factor(). */
+ *  bytes that these need. One dimension: the rows are those of nigh_fft_factor() (of n / 2, if real); of a
+ * spectrum of reals the last rank has one element more, behind its rows. What goes back has the parts of what
+ * goes forward. */
 typedef struct nigh_fft_part {
   size_t first, rows, row, bytes;
 } nigh_fft_part;

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fft/builder.hpp"
 
+#include <climits>
+
+#include "fft/real_line.hpp"
+
 namespace nigh::fft {
 
 namespace {
@@ -23,6 +27,7 @@ Builder::Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const
       near_(!in_.of_rank.empty() && !out_.of_rank.empty()) {}
 
 Result<void> Builder::build() {
+  if (shape_.one_dimension() && shape_.real()) return long_reals();
   if (shape_.one_dimension()) return shape_.has(NIGH_FFT_TRANSPOSED_IN) ? long_one_back() : long_one();
   if (shape_.has(NIGH_FFT_TRANSPOSED_IN)) return from_turned();
   return shape_.real() && !shape_.forward() ? columns_first() : rows_first();
@@ -146,6 +151,72 @@ Result<void> Builder::long_one_back() {
   wait();
   if (auto done = down(rows, out_, false, nullptr); !done) return done;
   wait();
+  return {};
+}
+
+Result<void> Builder::long_reals() {
+  if (shape_.forward()) {
+    if (auto done = long_one(); !done) return done;
+    return mix(out_, out_, shape_.deal_columns(ranks_), shape_.rows());
+  }
+  Array mixed = in_;
+  if (!spoils()) {
+    auto between = work_rows();
+    if (!between) return tl::unexpected(between.error());
+    mixed = *between;
+  }
+  wait();
+  if (auto done = mix(in_, mixed, shape_.deal_rows(ranks_), shape_.columns()); !done) return done;
+  std::swap(in_, mixed);
+  return long_one();
+}
+
+Result<void> Builder::mix(const Array& from, const Array& to, const transpose::Deal& deal, std::size_t each) {
+  const auto line = std::make_shared<RealLine>();
+  line->precision = shape_.precision();
+  line->forward = shape_.forward();
+  for (std::size_t r = 0; r <= ranks_; ++r) line->blocks.first.push_back(deal.first(r) * each);
+  const auto factors = std::make_shared<const Twiddles>(2 * line->blocks.m(), shape_.sign());
+  plan_.held_.push_back(factors);
+  line->twiddles = factors.get();
+  transpose::Team& team = plan_.team_;
+  if (near_) {
+    const std::size_t me = me_, ranks = ranks_;
+    plan_.steps_.push_back({"elements and what stands opposite", [=, &team]() -> Result<void> {
+                              const auto threads = static_cast<std::size_t>(team.threads());
+                              team.run([&](int thread) {
+                                mix_pairs(*line, from.of_rank, to.of_rank,
+                                          me * threads + static_cast<std::size_t>(thread), ranks * threads);
+                              });
+                              return {};
+                            }});
+    wait();
+    return {};
+  }
+  if (deal.most() > INT_MAX / each)
+    return fail(Errc::unsupported, "a rank has more of the spectrum than a message takes: use more ranks");
+  std::vector<transpose::Range> have, want;
+  for (std::size_t r = 0; r < ranks_; ++r) {
+    have.push_back(line->blocks.of(r));
+    want.push_back(line->blocks.mirror_of(r));
+    if (shape_.forward()) have.back().end = line->blocks.first[r + 1];  // there is no element m yet
+  }
+  const Memory mirror = plan_.world_->memory((want[me_].end - want[me_].first) * element_);
+  if (auto all = plan_.world_->agree(mirror ? Result<void>()
+                                            : fail(Errc::io, "there is no memory for a copy of a spectrum"));
+      !all)
+    return all;
+  plan_.held_.push_back(mirror);
+  plan_.steps_.push_back(
+      {"what stands opposite is fetched", plan_.world_->fetch(element_, have, want, from.at, mirror.get())});
+  plan_.steps_.push_back({"", [=, me = me_, &team]() -> Result<void> {
+                            team.run([&](int thread) {
+                              mix_own(*line, me, from.at, mirror.get(), to.at,
+                                      static_cast<std::size_t>(thread),
+                                      static_cast<std::size_t>(team.threads()));
+                            });
+                            return {};
+                          }});
   return {};
 }
 

@@ -35,11 +35,15 @@ class Builder {
   Result<void> from_turned();
   Result<void> long_one();
   Result<void> long_one_back();
+  Result<void> long_reals();
 
   // Transforms along the dimensions of a row, within an array.
   void inner_dimension(std::size_t axis, const Array& from, const Array& to);
   void inner_dimensions(bool last_too, const Array& array);
   void real_rows(const Array& from, const Array& to);
+  // Between a long transform of neighbours taken as complex numbers and the spectrum of reals, in blocks of
+  // rows or columns.
+  Result<void> mix(const Array& from, const Array& to, const transpose::Deal& deal, std::size_t each);
   // Down the columns, of the matrix in `from` to the same of `to`, or to its transpose.
   Result<void> down(const Array& from, const Array& to, bool turned, const Twiddles* twiddles);
   // The rows of a turned array, each a column.

@@ -33,10 +33,13 @@ Result<void> check(const Demand& d) {
                 "NIGH_FFT_TRANSPOSED_IN and _OUT are not for one transform: transform the array [rest][n[0]] "
                 "as it is");
   if ((flags & NIGH_FFT_REAL) != 0) {
-    if (d.dimensions == 1)
-      return fail(Errc::unsupported,
-                  "real transforms have two or more dimensions: give n as the last of two, 1 x n, or use a "
-                  "complex one");
+    if (d.dimensions == 1 && d.n[0] % 2 != 0)
+      return fail(
+          Errc::unsupported,
+          "a real transform of one dimension has an even n: give 1 x n, which one rank does alone, or use a "
+          "complex one");
+    if (d.dimensions == 1 && (in || out))
+      return fail(Errc::unsupported, "a real transform of one dimension has its spectrum in order only");
     if (d.sign < 0 ? in : out)
       return fail(Errc::invalid, "the array of reals is not transposed: use the flag of the other side");
   }
@@ -68,11 +71,14 @@ Result<Shape> Shape::make(const Demand& demand) {
   s.one_ = demand.dimensions == 1;
   s.n_.assign(demand.n, demand.n + demand.dimensions);
   if (s.one_) {
-    const std::size_t n = s.n_[0], n1 = factor(n);
+    // Neighbours among reals are taken as one complex number. What goes back begins as what goes forward
+    // ends.
+    const std::size_t n = s.real() ? s.n_[0] / 2 : s.n_[0], n1 = factor(n);
     s.n_ = {n1, n / n1};
+    if (s.sign_ > 0 && !s.has(NIGH_FFT_TRANSPOSED_IN | NIGH_FFT_TRANSPOSED_OUT)) std::swap(s.n_[0], s.n_[1]);
   }
   s.last_ = s.n_.back();
-  if (s.real()) s.n_.back() = half(s.last_);
+  if (s.real() && !s.one_) s.n_.back() = half(s.last_);
   for (std::size_t i = 1; i < s.n_.size(); ++i) s.columns_ *= s.n_[i];
   return s;
 }
@@ -86,8 +92,9 @@ std::size_t Shape::row_of_reals(bool in_place) const { return in_place ? 2 * n_.
 Part Shape::part(std::size_t rank, std::size_t ranks, bool turned, bool reals, bool in_place) const {
   const transpose::Deal deal = turned ? deal_columns(ranks) : deal_rows(ranks);
   Part p{deal.first(rank), deal.count(rank), turned ? rows() : columns(), 0};
-  if (reals) p.row = columns() / n_.back() * row_of_reals(in_place);
+  if (reals) p.row = one_ ? 2 * p.row : columns() / n_.back() * row_of_reals(in_place);
   p.bytes = p.rows * p.row * (reals ? element() / 2 : element());
+  if (one_ && real() && !reals && rank + 1 == ranks) p.bytes += element();  // n / 2
   return p;
 }
 Part Shape::in(std::size_t rank, std::size_t ranks, bool in_place) const {
@@ -102,7 +109,10 @@ Part Shape::out(std::size_t rank, std::size_t ranks, bool in_place) const {
 std::string Shape::text() const {
   std::string out = one_ ? "1" : std::to_string(n_.size());
   out += std::string("-D ") + (real() ? "real" : "complex") + " transform of ";
-  for (std::size_t i = 0; i < n_.size(); ++i)
+  if (one_)
+    out += std::to_string(rows() * columns() * (real() ? 2 : 1)) + " as " + std::to_string(rows()) + " x " +
+           std::to_string(columns());
+  for (std::size_t i = 0; i < n_.size() && !one_; ++i)
     out += (i == 0 ? "" : " x ") + std::to_string(i + 1 == n_.size() ? last_ : n_[i]);
   return out + (has(NIGH_FFT_FLOAT) ? " floats, " : " doubles, ") + (forward() ? "forward" : "backward") +
          (has(NIGH_FFT_TRANSPOSED_OUT)  ? ", transposed result"

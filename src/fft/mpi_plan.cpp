@@ -71,6 +71,32 @@ class Ranks final : public World {
       return {};
     };
   }
+  Action fetch(std::size_t element, const std::vector<transpose::Range>& have,
+               const std::vector<transpose::Range>& want, const std::byte* from, std::byte* to) override {
+    struct Counts {
+      std::vector<int> count, at;
+      void add(const transpose::Range& one, const transpose::Range& other, std::size_t origin) {
+        const std::size_t first = std::max(one.first, other.first), end = std::min(one.end, other.end);
+        count.push_back(first < end ? static_cast<int>(end - first) : 0);
+        at.push_back(first < end ? static_cast<int>(first - origin) : 0);
+      }
+    };
+    Counts out, in;
+    const transpose::Range &mine = have[rank()], &wanted = want[rank()];
+    for (std::size_t r = 0; r < ranks(); ++r) {
+      out.add(mine, want[r], mine.first);
+      in.add(have[r], wanted, wanted.first);
+    }
+    return [this, element, out, in, from, to]() -> Result<void> {
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      MPI_Type_contiguous(static_cast<int>(element), MPI_BYTE, &type);
+      MPI_Type_commit(&type);
+      MPI_Alltoallv(from, out.count.data(), out.at.data(), type, to, in.count.data(), in.at.data(), type,
+                    comm_);
+      MPI_Type_free(&type);
+      return {};
+    };
+  }
   [[nodiscard]] std::string text() const override { return std::to_string(size_) + " ranks"; }
 
   // What rank 0 was asked, on all; and a share of the CPUs.

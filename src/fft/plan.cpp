@@ -29,6 +29,10 @@ class Alone final : public World {
                       int) override {
     return fail(Errc::internal, "one process transposes nothing");
   }
+  Action fetch(std::size_t, const std::vector<transpose::Range>&, const std::vector<transpose::Range>&,
+               const std::byte*, std::byte*) override {
+    return [] { return Result<void>(fail(Errc::internal, "one process fetches nothing")); };
+  }
   [[nodiscard]] std::string text() const override { return "one process"; }
 };
 

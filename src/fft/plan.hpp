@@ -44,6 +44,10 @@ class World {
   // Transposes a matrix dealt by rows; may be done again and again.
   virtual Result<Action> turn(std::size_t rows, std::size_t columns, std::size_t element, std::byte* from,
                               std::size_t from_bytes, std::byte* to, std::size_t to_bytes, int threads) = 0;
+  // Elements of an array that lies in the ranks' ranges `have`, this one's at `from`: those of its range of
+  // `want` to `to`.
+  virtual Action fetch(std::size_t element, const std::vector<transpose::Range>& have,
+                       const std::vector<transpose::Range>& want, const std::byte* from, std::byte* to) = 0;
   [[nodiscard]] virtual std::string text() const = 0;
 };
 

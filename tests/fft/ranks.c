@@ -77,6 +77,7 @@ static void reference(struct transform* t) {
 static long whole(const struct transform* t, int out, const nigh_fft_part* part, size_t i, size_t j) {
   const int turned = (t->flags & (out ? NIGH_FFT_TRANSPOSED_OUT : NIGH_FFT_TRANSPOSED_IN)) != 0;
   const size_t row = part->first + i;
+  if (t->dimensions == 1 && (out ? reals_out(t) : reals_in(t))) return (long)(row * part->row + j);
   if (t->dimensions == 1) {
     const size_t n1 = nigh_fft_factor(t->n[0]);
     return (long)(turned ? row + n1 * j : row * part->row + j);
@@ -90,14 +91,19 @@ static long whole(const struct transform* t, int out, const nigh_fft_part* part,
   return (long)(turned ? j * columns + row : row * columns + j);
 }
 
+/* Of a spectrum of reals in one dimension the last rank has one element more, behind its rows. */
+static size_t beyond(const struct transform* t, int out) {
+  return t->dimensions == 1 && is_real(t) && !(out ? reals_out(t) : reals_in(t)) && rank == size - 1;
+}
+
 static double at(const void* data, size_t i, unsigned flags) {
   return flags & NIGH_FFT_FLOAT ? (double)((const float*)data)[i] : ((const double*)data)[i];
 }
 
 static void fill(const struct transform* t, const nigh_fft_part* part, void* data) {
-  const size_t words = reals_in(t) ? 1 : 2;
-  for (size_t i = 0; i < part->rows; ++i)
-    for (size_t j = 0; j < part->row; ++j) {
+  const size_t words = reals_in(t) ? 1 : 2, more = beyond(t, 0);
+  for (size_t i = 0; i < part->rows + more; ++i)
+    for (size_t j = 0; j < (i < part->rows ? part->row : 1); ++j) {
       const long from = whole(t, 0, part, i, j);
       for (size_t k = 0; k < words; ++k) {
         const double value = from < 0 ? 0 : t->in[(size_t)from * words + k];
@@ -115,8 +121,8 @@ static int right(const struct transform* t, const nigh_fft_part* part, const voi
   const size_t words = reals_out(t) ? 1 : 2, numbers = (is_real(t) ? t->half : t->all) * 2;
   double largest = 0, wrong = 0;
   for (size_t i = 0; i < (words == 1 ? t->all : numbers); ++i) largest = fmax(largest, fabs(t->out[i]));
-  for (size_t i = 0; i < part->rows; ++i)
-    for (size_t j = 0; j < part->row; ++j) {
+  for (size_t i = 0; i < part->rows + beyond(t, 1); ++i)
+    for (size_t j = 0; j < (i < part->rows ? part->row : 1); ++j) {
       const long from = whole(t, 1, part, i, j);
       for (size_t k = 0; from >= 0 && k < words; ++k)
         wrong = fmax(wrong, fabs(at(data, (i * part->row + j) * words + k, t->flags) -
@@ -171,7 +177,8 @@ static void shape(int dimensions, size_t n0, size_t n1, size_t n2, size_t n3, un
       if (turned == 1) flags |= NIGH_FFT_TRANSPOSED_OUT;
       if (turned == 2) flags |= NIGH_FFT_TRANSPOSED_IN;
       if (place && spoil) continue; /* it is spoiled anyway */
-      if (real && (dimensions == 1 || (turned == 1 && sign > 0) || (turned == 2 && sign < 0))) continue;
+      if (real && dimensions == 1 && (turned || n0 % 2)) continue;
+      if (real && ((turned == 1 && sign > 0) || (turned == 2 && sign < 0))) continue;
       one((struct transform){dimensions, sign, {n0, n1, n2, n3}, flags, (int)place, 0, 0, 0, NULL, NULL},
           NULL);
     }
@@ -197,7 +204,10 @@ static void wrong_ones(void) {
   refused("sign is neither", nigh_fft_mpi(2, n, 0, 0, a, bytes, b, bytes, all, 1));
   refused("a bit that means nothing", nigh_fft_mpi(2, n, -1, 1U << 20, a, bytes, b, bytes, all, 1));
   refused("_OUT are not for one", nigh_fft_mpi(2, n, -1, 12, a, bytes, b, bytes, all, 1));
-  refused("two or more dimensions", nigh_fft_mpi(1, n, -1, NIGH_FFT_REAL, a, bytes, b, bytes, all, 1));
+  const size_t odd[1] = {15};
+  refused("an even n", nigh_fft_mpi(1, odd, -1, NIGH_FFT_REAL, a, bytes, b, bytes, all, 1));
+  refused("in order only",
+          nigh_fft_mpi(1, n, -1, NIGH_FFT_REAL | NIGH_FFT_TRANSPOSED_OUT, a, bytes, b, bytes, all, 1));
   refused("not transposed",
           nigh_fft_mpi(2, n, 1, NIGH_FFT_REAL | NIGH_FFT_TRANSPOSED_OUT, a, bytes, b, bytes, all, 1));
   refused("threads is not", nigh_fft_mpi(2, n, -1, 0, a, bytes, b, bytes, all, last ? -1 : 1));
@@ -229,6 +239,9 @@ int main(int argc, char** argv) {
   shape(1, 1024, 1, 1, 1, 0);
   shape(1, 2310, 1, 1, 1, NIGH_FFT_FLOAT);
   shape(1, 34992, 1, 1, 1, 0);
+  shape(1, 2, 1, 1, 1, 0);
+  shape(1, 26, 1, 1, 1, NIGH_FFT_FLOAT);
+  shape(1, 90, 1, 1, 1, 0);
   wrong_ones();
   int all = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
