@@ -7,12 +7,12 @@
 //     copy        a matrix as it is
 //     reorder     the seed's local reorder, A(i1l, i1g, i2l) -> a1(i1l, i2l, i1g) with 8 parts i1g
 //     transpose   of doubles; `odd`: a side that is no multiple of a line
+//     in-place    squares and rectangles in their own memory (copy_in_place.cpp)
 //
 // Every subject moves the same bytes by the same number of threads, each of which does the same share.
-// `limit` copies from sixteen places at once, whole lines past the caches: no order is faster here; `memcpy`
-// copies in all three.
+// `limit` copies from sixteen places at once, whole lines past the caches, or by the way of them, whatever is
+// faster for the size: no order is faster here; `memcpy` copies whatever is asked for.
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -25,53 +25,21 @@
 #include <vector>
 
 #include "common/batches.hpp"
+#include "transpose/copy_peers.hpp"
 #include "transpose/local.hpp"
+#include "transpose/pair.hpp"
 
 namespace {
 
 using bench::now;
+using bench::Pair;
 using nigh::transpose::Block;
 using nigh::transpose::Range;
 using nigh::transpose::Rows;
 using nigh::transpose::Stores;
 using nigh::transpose::Team;
 
-constexpr std::size_t parts_of_reorder = 8, word = sizeof(double);
-
-// A square of doubles and where it goes; both on huge pages where there are any, as programs that care have
-// them.
-class Pair {
- public:
-  explicit Pair(std::size_t side) : side_(side), bytes_(side * side * word) {
-    for (double** matrix : {&from_, &to_}) {
-      void* at = mmap(nullptr, room(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (at == MAP_FAILED) throw std::bad_alloc();
-      madvise(at, room(), MADV_HUGEPAGE);
-      *matrix = static_cast<double*>(at);
-    }
-    for (std::size_t i = 0; i < side * side; ++i) from_[i] = static_cast<double>(i) + 0.5;
-    std::memset(to_, 0, bytes_);
-  }
-  ~Pair() {
-    munmap(from_, room());
-    munmap(to_, room());
-  }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
-
-  [[nodiscard]] std::size_t side() const { return side_; }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  [[nodiscard]] const double* from() const { return from_; }
-  [[nodiscard]] double* to() { return to_; }
-  [[nodiscard]] const std::byte* source() const { return reinterpret_cast<const std::byte*>(from_); }
-  [[nodiscard]] std::byte* target() { return reinterpret_cast<std::byte*>(to_); }
-
- private:
-  [[nodiscard]] std::size_t room() const { return (bytes_ + (4U << 20)) >> 21 << 21; }
-  std::size_t side_, bytes_;
-  double* from_ = nullptr;
-  double* to_ = nullptr;
-};
+constexpr std::size_t parts_of_reorder = 8, word = bench::word;
 
 Range share(std::size_t count, std::size_t grain, int part, int parts) {
   return nigh::transpose::share(count, grain, static_cast<std::size_t>(part),
@@ -173,10 +141,34 @@ void memcpys(Pair& pair, Move move, int part, int parts) {
           [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
 }
 
-// Whatever is asked for: the fastest copy of as many bytes.
+// Whatever is asked for: a copy of as many bytes.
+template <Stores stores>
 void limit(Pair& pair, Move, int part, int parts) {
-  nigh_work(Stores::automatic, pair, Move::copy, part, parts);
+  nigh_work(stores, pair, Move::copy, part, parts);
 }
+
+// Each thread's share has a plan of its own, as FFTW's own threads have it.
+class Fftw {
+ public:
+  void prepare(Pair& pair, int parts) {
+    plans_.clear();
+    const std::size_t side = pair.side();
+    for (int part = 0; part < parts; ++part) {
+      const auto [first, end] = share(side, 8, part, parts);
+      plans_.push_back(first == end ? nullptr
+                                    : std::make_unique<bench::FftwTranspose>(pair.planned() + first, side,
+                                                                             pair.to() + first * side, side,
+                                                                             side, end - first));
+    }
+    pair.fill();
+  }
+  void work(int part) const {
+    if (plans_[static_cast<std::size_t>(part)]) plans_[static_cast<std::size_t>(part)]->run();
+  }
+
+ private:
+  std::vector<std::unique_ptr<bench::FftwTranspose>> plans_;
+};
 
 // OpenBLAS' extension of BLAS. One thread: it has no others for this.
 using Omatcopy = void (*)(int, int, int, int, double, const double*, int, double*, int);
@@ -200,7 +192,7 @@ void openblas(Omatcopy omatcopy, Pair& pair, Move move, int part, int parts) {
 [[noreturn]] void wrong_use(const std::string& what) {
   std::fprintf(stderr,
                "copy: %s; usage: copy --subject "
-               "nigh|nigh-cached|nigh-streamed|loop|prefetch|tiles|memcpy|openblas|limit "
+               "nigh|nigh-cached|nigh-streamed|loop|prefetch|tiles|cycles|memcpy|openblas|fftw|limit "
                "[--teams THREADS] [--quick]\n",
                what.c_str());
   std::exit(2);
@@ -210,6 +202,8 @@ void openblas(Omatcopy omatcopy, Pair& pair, Move move, int part, int parts) {
 struct Subject {
   Work work;
   std::array<Move, 3> does;
+  Work or_else = {};                                   // the faster one counts
+  std::function<void(Pair&, int parts)> prepare = {};  // of a pair, before all threads work on it
 };
 
 Subject find_subject(const std::string& name) {
@@ -224,7 +218,18 @@ Subject find_subject(const std::string& name) {
   if (name == "prefetch") return {prefetching, {copy, reorder, none}};
   if (name == "tiles") return {tiles, {none, none, transpose}};
   if (name == "memcpy") return {memcpys, {copy, reorder, copy}};
-  if (name == "limit") return {limit, {copy, copy, copy}};
+  if (name == "limit") return {limit<Stores::streamed>, {copy, copy, copy}, limit<Stores::cached>};
+  if (name == "cycles") return {loops, {none, none, none}};  // in place alone
+  if (name == "fftw") {
+    const auto fftw = std::make_shared<Fftw>();
+    if (bench::FftwTranspose::is_there())
+      return {[fftw](Pair&, Move, int part, int) { fftw->work(part); },
+              {none, none, transpose},
+              {},
+              [fftw](Pair& pair, int parts) { fftw->prepare(pair, parts); }};
+    std::fprintf(stderr, "copy: built without FFTW; install libfftw3-dev and build again\n");
+    std::exit(3);
+  }
   if (name == "openblas") {
     const Omatcopy omatcopy = find_omatcopy();
     if (omatcopy) return {std::bind(openblas, omatcopy, _1, _2, _3, _4), {copy, none, transpose}};
@@ -254,8 +259,12 @@ std::string size_name(std::size_t bytes) {
 
 class Run {
  public:
-  Run(Subject subject, int threads, const std::vector<int>& cpus, bool quick)
-      : subject_(std::move(subject)), cpus_(cpus), team_(threads, seats(threads, cpus)), quick_(quick) {}
+  Run(std::string name, Subject subject, int threads, const std::vector<int>& cpus, bool quick)
+      : name_(std::move(name)),
+        subject_(std::move(subject)),
+        cpus_(cpus),
+        team_(threads, seats(threads, cpus)),
+        quick_(quick) {}
 
   // Sides are multiples of 8, but for the odd ones.
   void size(const std::string& name, std::size_t side) {
@@ -272,6 +281,8 @@ class Run {
     for (std::size_t side = 64, count = 0; side <= 4096; side *= 2, ++count)
       if (!quick_ || (count % 3 == 0 && side <= 2048)) size(size_name(side * side * word), side);
     if (!quick_) size("128 MiB", 4099);
+    const std::string wrong = bench::measure_in_place(name_, team_, quick_, results_);
+    if (error_.empty()) error_ = wrong;
     std::vector<int> placement;
     for (int i = 0; i < team_.threads(); ++i)
       placement.push_back(cpus_[static_cast<std::size_t>(i) % cpus_.size()]);
@@ -289,9 +300,15 @@ class Run {
   void measure(const std::string& name, Pair& pair, Move move) {
     const Move done = subject_.does[static_cast<std::size_t>(move)];
     if (done == Move::none) return;
-    const std::function<void(int)> work = [&](int thread) {
-      subject_.work(pair, move, thread, team_.threads());
-    };
+    if (subject_.prepare) subject_.prepare(pair, team_.threads());
+    double each = time_of(name, pair, move, subject_.work, done);
+    if (subject_.or_else) each = std::min(each, time_of(name, pair, move, subject_.or_else, done));
+    results_.push_back({name, 2e-6 * static_cast<double>(pair.bytes()) / each, true, "MB/s"});
+  }
+
+  // Seconds, the median of several batches.
+  double time_of(const std::string& name, Pair& pair, Move move, const Work& by, Move done) {
+    const std::function<void(int)> work = [&](int thread) { by(pair, move, thread, team_.threads()); };
     std::memset(pair.to(), 0, pair.bytes());
     team_.run(work);
     if (!right(pair, done) && error_.empty()) error_ = name + " moved something to a wrong place";
@@ -305,10 +322,10 @@ class Run {
     }
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
                      times.end());
-    const double each = times[times.size() / 2];
-    results_.push_back({name, 2e-6 * static_cast<double>(pair.bytes()) / each, true, "MB/s"});
+    return times[times.size() / 2];
   }
 
+  std::string name_;
   Subject subject_;
   const std::vector<int>& cpus_;
   Team team_;
@@ -342,7 +359,7 @@ int main(int argc, char** argv) {
   bench::sit_on(cpus[0]);
   const Subject found = find_subject(subject);
   try {
-    Run run(found, threads, cpus, quick);
+    Run run(subject, found, threads, cpus, quick);
     return run.all_sizes();
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "copy: there is no memory for two matrices of 128 MiB\n");

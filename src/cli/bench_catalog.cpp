@@ -265,8 +265,8 @@ std::vector<Subject> alloc_subjects() {
 // copy.
 std::vector<Subject> copy_subjects() {
   std::vector<Subject> out;
-  for (const char* name :
-       {"nigh", "nigh-cached", "nigh-streamed", "loop", "prefetch", "tiles", "openblas", "memcpy", "limit"})
+  for (const char* name : {"nigh", "nigh-cached", "nigh-streamed", "loop", "prefetch", "tiles", "cycles",
+                           "openblas", "fftw", "memcpy", "limit"})
     out.push_back({name, {}, {}, {}, {}, {"--subject", name}});
   return out;
 }

@@ -216,7 +216,7 @@ TEST(BenchCatalog, CopiesAreHeldAgainstMemcpyByOneThreadAndByAll) {
     names += s.name + " ";
     EXPECT_EQ(s.options, (std::vector<std::string>{"--subject", s.name}));
   }
-  EXPECT_EQ(names, "nigh nigh-cached nigh-streamed loop prefetch tiles openblas memcpy limit ");
+  EXPECT_EQ(names, "nigh nigh-cached nigh-streamed loop prefetch tiles cycles openblas fftw memcpy limit ");
 }
 
 TEST(BenchCatalog, TransposesAreOfBothMpiLibraries) {

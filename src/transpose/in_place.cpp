@@ -10,7 +10,10 @@
 //      2. within row i, what is in column j goes to   ((i + j / b) mod m + j m) mod n
 //      3. within column j, row i takes what was in    (j + i n - i / a) mod m
 //
-// (Catanzaro, Keller, Garland, PPoPP 2014.) Columns are taken as many together as fill a line.
+// (Catanzaro, Keller, Garland, PPoPP 2014.) Columns are taken as many together as the scratch has room for in
+// L2. The first and the last permutation turn each of them by its own number of rows, which differ little
+// among neighbours, and then move rows in whole: so rows are read once, in order, each element to its row of
+// the scratch, and runs of rows are written back from there.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -72,46 +75,76 @@ template <class T>
 class Rectangle {
  public:
   Rectangle(std::byte* data, std::size_t rows, std::size_t columns)
-      : data_(data), m_(rows), n_(columns), c_(std::gcd(rows, columns)), a_(rows / c_), b_(columns / c_) {}
+      : data_(data),
+        m_(rows),
+        n_(columns),
+        c_(std::gcd(rows, columns)),
+        a_(rows / c_),
+        b_(columns / c_),
+        width_(width()) {}
 
-  static constexpr std::size_t together = line / sizeof(T);  // columns
-  [[nodiscard]] std::size_t scratch_bytes() const {
-    return std::max(m_ * std::min(together, n_), n_) * sizeof(T);
-  }
+  [[nodiscard]] std::size_t together() const { return width_; }  // columns
+  [[nodiscard]] std::size_t scratch_bytes() const { return std::max(m_ * width_, n_) * sizeof(T); }
 
   // All remainders are counted along: a division for each element would take longer than its memory.
   void turn_columns(Queue& queue, T* scratch) {
     if (c_ == 1) return;
-    permute_columns(
-        queue, scratch, [this](std::size_t j) { return j / b_ % m_; }, [](std::size_t) { return 1; });
+    queue.serve([&](std::size_t first, std::size_t end) {
+      std::size_t turns[most_width] = {};
+      for (std::size_t j = first; j < end; ++j) turns[j - first] = (j / b_ - first / b_) % m_;
+      gather(first, end - first, turns, scratch);
+      std::size_t from = first / b_ % m_;
+      for (std::size_t i = 0; i < m_; ++i) {
+        put(i, first, end - first, scratch, from);
+        if (++from == m_) from = 0;
+      }
+    });
   }
 
   void permute_rows(Queue& queue, T* scratch) {
-    const std::size_t step = m_ % n_;
+    const std::size_t m = m_, n = n_, b = b_;  // a store of bytes might change what is not local
+    // What is added for the next column, where j / b stays, grows, and grows to m.
+    const std::size_t step = m % n, next = (step + 1) % n, wrapped = (step + n - (m - 1) % n) % n;
+    const auto plus = [n](std::size_t to, std::size_t by) { return to + by < n ? to + by : to + by - n; };
     queue.serve([&](std::size_t first, std::size_t end) {
       for (std::size_t i = first; i < end; ++i) {
-        std::size_t row = i, row_of_n = i % n_, along = 0;  // (i + j / b) mod m, that mod n, j m mod n
-        for (std::size_t j = 0, in_b = 0; j < n_; ++j) {
-          const std::size_t to = row_of_n + along;
-          scratch[to < n_ ? to : to - n_] = get(i, j);
-          along = along + step < n_ ? along + step : along + step - n_;
-          if (++in_b < b_) continue;
-          in_b = 0;
-          row = row + 1 < m_ ? row + 1 : 0;
-          row_of_n = row == 0 || row_of_n + 1 == n_ ? 0 : row_of_n + 1;
+        const std::byte* from = at(i, 0);
+        std::size_t row = i, to = i % n;  // (i + j / b) mod m; that + j m, mod n
+        for (std::size_t j = 0; j < n; j += b, from += sizeof(T)) {
+          for (std::size_t k = 1; k < b; ++k, from += sizeof(T)) {
+            std::memcpy(scratch + to, from, sizeof(T));
+            to = plus(to, step);
+          }
+          std::memcpy(scratch + to, from, sizeof(T));
+          row = row + 1 < m ? row + 1 : 0;
+          to = plus(to, row > 0 ? next : wrapped);
         }
-        std::memcpy(at(i, 0), scratch, n_ * sizeof(T));
+        std::memcpy(at(i, 0), scratch, n * sizeof(T));
       }
     });
   }
 
   void permute_columns_last(Queue& queue, T* scratch) {
-    permute_columns(
-        queue, scratch, [this](std::size_t j) { return j % m_; },
-        [this](std::size_t i) { return n_ % m_ + ((i + 1) % a_ == 0 ? m_ - 1 : m_); });
+    const std::size_t step = n_ % m_;
+    queue.serve([&](std::size_t first, std::size_t end) {
+      std::size_t turns[most_width] = {};
+      for (std::size_t k = 0; k < end - first; ++k) turns[k] = k % m_;
+      gather(first, end - first, turns, scratch);
+      std::size_t from = first % m_;  // (first + i n - i / a) mod m
+      for (std::size_t i = 0, in_a = 0; i < m_; ++i) {
+        put(i, first, end - first, scratch, from);
+        from = from + step < m_ ? from + step : from + step - m_;
+        if (++in_a < a_) continue;
+        in_a = 0;
+        from = from == 0 ? m_ - 1 : from - 1;
+      }
+    });
   }
 
  private:
+  static constexpr std::size_t per_line = line / sizeof(T), most_width = 16 * per_line;
+  static constexpr std::size_t scratch_most = std::size_t{512} << 10;  // of L2
+
   [[nodiscard]] std::byte* at(std::size_t row, std::size_t column) const {
     return data_ + (row * n_ + column) * sizeof(T);
   }
@@ -120,26 +153,41 @@ class Rectangle {
     std::memcpy(&value, at(row, column), sizeof(T));
     return value;
   }
+  [[nodiscard]] std::size_t width() const {
+    const std::size_t lines = scratch_most / (m_ * line);
+    return std::min(n_, std::clamp<std::size_t>(lines * per_line, per_line, most_width));
+  }
 
-  // Row i of column j takes what was in row (offset(j) + step(0) + ... + step(i - 1)) mod m; offset(j) < m.
-  template <class Offset, class Step>
-  void permute_columns(Queue& queue, T* scratch, const Offset& offset, const Step& step) {
-    queue.serve([&](std::size_t first, std::size_t end) {
-      const std::size_t width = end - first;
-      std::size_t offsets[together] = {};
-      for (std::size_t k = 0; k < width; ++k) offsets[k] = offset(first + k);
-      for (std::size_t i = 0, base = 0; i < m_; base = (base + step(i)) % m_, ++i) {
-        for (std::size_t k = 0; k < width; ++k) {
-          const std::size_t row = base + offsets[k];
-          scratch[i * width + k] = get(row < m_ ? row : row - m_, first + k);
-        }
+  // Row r of the scratch gets of column k of those what is in row (r + turns[k]) mod m. The turns grow along
+  // the columns, by less than m.
+  void gather(std::size_t first, std::size_t width, const std::size_t* turns, T* scratch) const {
+    constexpr std::size_t ahead = 16;   // rows
+    std::ptrdiff_t places[most_width];  // of column k, from row r's
+    for (std::size_t k = 0; k < width; ++k)
+      places[k] = static_cast<std::ptrdiff_t>(k) - static_cast<std::ptrdiff_t>(turns[k] * width);
+    const std::size_t m = m_, stride = n_ * sizeof(T), whole = m * width,
+                      most = *std::max_element(turns, turns + width);
+    const std::byte* from = at(0, first);
+    for (std::size_t i = 0; i < m; ++i, from += stride) {
+      if (i + ahead < m)
+        for (std::size_t k = 0; k < width * sizeof(T); k += line)
+          __builtin_prefetch(from + ahead * stride + k);
+      T* const to = scratch + i * width;
+      if (i >= most) {
+        for (std::size_t k = 0; k < width; ++k) std::memcpy(to + places[k], from + k * sizeof(T), sizeof(T));
+      } else {
+        for (std::size_t k = 0; k < width; ++k)
+          std::memcpy(to + places[k] + (i < turns[k] ? whole : 0), from + k * sizeof(T), sizeof(T));
       }
-      for (std::size_t i = 0; i < m_; ++i) std::memcpy(at(i, first), scratch + i * width, width * sizeof(T));
-    });
+    }
+  }
+  void put(std::size_t row, std::size_t first, std::size_t width, const T* scratch, std::size_t from) const {
+    std::memcpy(at(row, first), scratch + from * width, width * sizeof(T));
   }
 
   std::byte* data_;
   std::size_t m_, n_, c_, a_, b_;
+  std::size_t width_;
 };
 
 template <class T>
@@ -152,7 +200,7 @@ bool rectangle(std::byte* data, std::size_t rows, std::size_t columns, Team& tea
   const auto own = [&](int thread) {
     return reinterpret_cast<T*>(scratch.get() + each * static_cast<std::size_t>(thread));
   };
-  Queue turned(columns, Rectangle<T>::together), rowwise(rows, 8), last(columns, Rectangle<T>::together);
+  Queue turned(columns, matrix.together()), rowwise(rows, 8), last(columns, matrix.together());
   team.run([&](int thread) { matrix.turn_columns(turned, own(thread)); });
   team.run([&](int thread) { matrix.permute_rows(rowwise, own(thread)); });
   team.run([&](int thread) { matrix.permute_columns_last(last, own(thread)); });
