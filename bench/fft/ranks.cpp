@@ -309,7 +309,7 @@ int main(int argc, char** argv) {
   fftw_mpi_init();
 #endif
   const Options options = parse(argc, argv);
-  if (options.quick) patience = 3;
+  if (options.quick) patience = 1;
   std::vector<bench::Measured> figures;
   std::string error;
   const std::vector<std::pair<std::string, Shape>> shapes =

@@ -23,7 +23,7 @@
 // Its scratch is taken for each group of rows.
 #define malloc(bytes) ::nigh::fft::get_room(bytes)
 #define free(memory) ::nigh::fft::give_room(memory)
-#include "pocketfft/pocketfft_hdronly.h"
+#include <pocketfft/pocketfft_hdronly.h>
 #undef malloc
 #undef free
 
