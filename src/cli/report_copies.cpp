@@ -116,9 +116,10 @@ class RateChart {
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> out;
     if (log_y_) {
-      for (double decade = 1e-3; decade < high_; decade *= 10)
+      for (int power = -3; power < 9; ++power)
         for (const double digit : {1.0, 2.0, 5.0})
-          if (decade * digit >= low_ && decade * digit <= high_) out.push_back(decade * digit);
+          if (const double tick = digit * std::pow(10, power); tick >= low_ && tick <= high_)
+            out.push_back(tick);
       return out;
     }
     double step = std::pow(10, std::floor(std::log10(high_)));
