@@ -54,7 +54,7 @@ struct Arrays {
   std::size_t out_bytes = 0;
 };
 
-class Builder;
+class Recipe;
 
 struct Step {
   std::string says;
@@ -65,6 +65,11 @@ struct Step {
 Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand,
                                             const Arrays& arrays, int threads);
 int threads_of_process();
+// Whether there are as many bytes as are wanted, of which no two are the same, unless both arrays are one.
+Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size_t out_wanted,
+                          std::size_t real, bool may_be_one);
+// nullptr: pocketfft.
+Result<const Backend*> find_rows(const Shape& shape);
 // Of this process alone, at a huge page.
 Memory plain_memory(std::size_t bytes);
 
@@ -93,7 +98,7 @@ struct nigh_fft {
   [[nodiscard]] std::string explain() const;
 
  private:
-  friend class nigh::fft::Builder;
+  friend class nigh::fft::Recipe;
   std::unique_ptr<nigh::fft::World> world_;
   std::string text_;
   nigh::transpose::Team team_;
