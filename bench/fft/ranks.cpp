@@ -253,7 +253,7 @@ bench::Measured measure(const std::string& subject, const std::string& name, con
   int fine = right(one, n), all_fine = 0;
   MPI_Allreduce(&fine, &all_fine, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
   std::vector<double> times;
-  for (int i = 0; i < (quick ? 7 : 11); ++i) {
+  for (int i = 0; i < (quick ? 5 : 7); ++i) {
     fill(one, n);
     MPI_Barrier(MPI_COMM_WORLD);
     const double from = MPI_Wtime();

@@ -33,6 +33,13 @@ int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags
 nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
                        void* out, size_t out_bytes, MPI_Comm comm, int threads);
 
+/* Of an array of n[0] x n[1] x n[2] elements over a grid of p x q ranks, as pencils (nigh/transpose_mpi.h):
+ * in and out lie along axis 2, a transposed one along axis 0. What a rank has is said by
+ * nigh_transpose_pencils_share(), of a real transform for n[2] / 2 + 1 complex elements; its reals are the
+ * same pencils with n[2] of them. in and out do not overlap. */
+nigh_fft* nigh_fft_mpi_pencils(const size_t n[3], int p, int q, int sign, unsigned flags, void* in,
+                               size_t in_bytes, void* out, size_t out_bytes, MPI_Comm comm, int threads);
+
 /* The same for Fortran's communicators (nigh_fft.f90). */
 int nigh_fft_mpi_share_f(int dimensions, const size_t* n, int sign, unsigned flags, int in_place,
                          MPI_Fint comm, nigh_fft_part* in, nigh_fft_part* out);

@@ -49,7 +49,7 @@ struct BenchKind {
            : is_queues()             ? "moodycamel-bulk"
            : is_alloc()              ? "mimalloc"
            : moves_memory()          ? "memcpy"
-           : is_fft()                ? "nigh"
+           : is_fft()                ? "fftw-openmp"
            : name == "false-sharing" ? "state apart"
            : is_chare()              ? "MPICH"
                                      : "unbound";

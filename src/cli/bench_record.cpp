@@ -122,7 +122,7 @@ bool says(const ordered_json& machine, const char* key) {
 
 bool is_baseline(const std::string& subject) {
   return subject == "unbound" || subject == "library" || subject == "moodycamel-bulk" || subject == "MPICH" ||
-         subject == "mimalloc" || subject == "memcpy" || subject == "state apart";
+         subject == "mimalloc" || subject == "memcpy" || subject == "state apart" || subject == "fftw-openmp";
 }
 
 bool higher_is_better(const std::string& unit) { return unit.ends_with("/s"); }

@@ -204,6 +204,25 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
   EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
 }
 
+TEST(BenchCatalog, TransformsAreHeldAgainstFftwWhereItIs) {
+  const auto kind = find_bench("fft").value();
+  EXPECT_EQ(runtimes_of(kind), (std::vector<std::string>{"openmpi", "mpich"}));
+  EXPECT_EQ(program_name(kind, "mpich"), "fft-mpich");
+  EXPECT_EQ(default_teams(kind, 16, false), (std::vector<Teams>{{2, std::nullopt}}));
+  EXPECT_TRUE(is_baseline(kind.baseline()));
+  const Usable usable{{0, 1}, 2, 1};
+  const auto names = [&](const char* runtime) {
+    std::string all;
+    for (const Subject& s : subjects_for(kind, runtime, {2, std::nullopt}, usable, "/x/nigh"))
+      all += s.name + " ";
+    return all;
+  };
+  EXPECT_EQ(
+      names("openmpi"),
+      "nigh nigh-fftw fftw-mpi nigh-transposed nigh-fftw-transposed fftw-mpi-transposed fftw-openmp limit ");
+  EXPECT_EQ(names("mpich"), "nigh nigh-fftw nigh-transposed nigh-fftw-transposed fftw-openmp limit ");
+}
+
 TEST(BenchCatalog, CopiesAreHeldAgainstMemcpyByOneThreadAndByAll) {
   const auto kind = find_bench("copy").value();
   EXPECT_EQ(runtimes_of(kind), std::vector<std::string>{"threads"});

@@ -16,13 +16,12 @@ Array array_of(World& world, void* at, std::size_t bytes) {
 }  // namespace
 
 Builder::Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Backend* rows)
-    : plan_(plan),
+    : recipe_(plan, shape.precision(), rows),
       shape_(shape),
-      in_(array_of(*plan.world_, arrays.in, arrays.in_bytes)),
-      out_(array_of(*plan.world_, arrays.out, arrays.out_bytes)),
-      backend_(rows),
-      me_(plan.world_->rank()),
-      ranks_(plan.world_->ranks()),
+      in_(array_of(recipe_.world(), arrays.in, arrays.in_bytes)),
+      out_(array_of(recipe_.world(), arrays.out, arrays.out_bytes)),
+      me_(recipe_.world().rank()),
+      ranks_(recipe_.world().ranks()),
       element_(shape.element()),
       near_(!in_.of_rank.empty() && !out_.of_rank.empty()) {}
 
@@ -110,7 +109,9 @@ Result<void> Builder::long_one() {
     rows = *between;
   }
   wait();
-  if (auto done = down(in_, rows, false, twiddles()); !done) return done;
+  if (auto done = down(in_, rows, false, recipe_.twiddles(shape_.rows() * shape_.columns(), shape_.sign()));
+      !done)
+    return done;
   wait();
   const std::size_t n2 = shape_.columns();
   if (turned || !near_) inner_dimension(1, rows, rows);
@@ -145,7 +146,7 @@ Result<void> Builder::long_one_back() {
   pass.from = {{{in_.at, 0, n2}}, element_, n2 * element_, 0, 0};
   pass.to = {{{rows.at, 0, n2}}, element_, n2 * element_, 0, 0};
   pass.rows = row_plan(n2, kind());
-  pass.twiddles = twiddles();
+  pass.twiddles = recipe_.twiddles(shape_.rows() * shape_.columns(), shape_.sign());
   pass.first_line = shape_.deal_rows(ranks_).first(me_);
   add(pass, "rows of " + std::to_string(n2) + " with factors");
   wait();
@@ -176,20 +177,20 @@ Result<void> Builder::mix(const Array& from, const Array& to, const transpose::D
   line->precision = shape_.precision();
   line->forward = shape_.forward();
   for (std::size_t r = 0; r <= ranks_; ++r) line->blocks.first.push_back(deal.first(r) * each);
-  const auto factors = std::make_shared<const Twiddles>(2 * line->blocks.m(), shape_.sign());
-  plan_.held_.push_back(factors);
-  line->twiddles = factors.get();
-  transpose::Team& team = plan_.team_;
+  line->twiddles = recipe_.twiddles(2 * line->blocks.m(), shape_.sign());
+  transpose::Team& team = recipe_.team();
   if (near_) {
-    const std::size_t me = me_, ranks = ranks_;
-    plan_.steps_.push_back({"elements and what stands opposite", [=, &team]() -> Result<void> {
-                              const auto threads = static_cast<std::size_t>(team.threads());
-                              team.run([&](int thread) {
-                                mix_pairs(*line, from.of_rank, to.of_rank,
-                                          me * threads + static_cast<std::size_t>(thread), ranks * threads);
-                              });
-                              return {};
-                            }});
+    const transpose::Range mine = transpose::share(line->blocks.m() / 2 + 1, 1, me_, ranks_);
+    recipe_.step({"elements and what stands opposite", [line, from, to, mine, &team]() -> Result<void> {
+                    team.run([&](int thread) {
+                      const transpose::Range part =
+                          transpose::share(mine.end - mine.first, 1, static_cast<std::size_t>(thread),
+                                           static_cast<std::size_t>(team.threads()));
+                      mix_pairs(*line, from.of_rank, to.of_rank,
+                                {mine.first + part.first, mine.first + part.end});
+                    });
+                    return {};
+                  }});
     wait();
     return {};
   }
@@ -201,22 +202,17 @@ Result<void> Builder::mix(const Array& from, const Array& to, const transpose::D
     want.push_back(line->blocks.mirror_of(r));
     if (shape_.forward()) have.back().end = line->blocks.first[r + 1];  // there is no element m yet
   }
-  const Memory mirror = plan_.world_->memory((want[me_].end - want[me_].first) * element_);
-  if (auto all = plan_.world_->agree(mirror ? Result<void>()
-                                            : fail(Errc::io, "there is no memory for a copy of a spectrum"));
-      !all)
-    return all;
-  plan_.held_.push_back(mirror);
-  plan_.steps_.push_back(
-      {"what stands opposite is fetched", plan_.world_->fetch(element_, have, want, from.at, mirror.get())});
-  plan_.steps_.push_back({"", [=, me = me_, &team]() -> Result<void> {
-                            team.run([&](int thread) {
-                              mix_own(*line, me, from.at, mirror.get(), to.at,
-                                      static_cast<std::size_t>(thread),
-                                      static_cast<std::size_t>(team.threads()));
-                            });
-                            return {};
-                          }});
+  auto mirror = recipe_.memory((want[me_].end - want[me_].first) * element_);
+  if (!mirror) return tl::unexpected(mirror.error());
+  recipe_.step(
+      {"what stands opposite is fetched", recipe_.world().fetch(element_, have, want, from.at, *mirror)});
+  recipe_.step({"", [line, from, to, mirror = *mirror, me = me_, &team]() -> Result<void> {
+                  team.run([&](int thread) {
+                    mix_own(*line, me, from.at, mirror, to.at, static_cast<std::size_t>(thread),
+                            static_cast<std::size_t>(team.threads()));
+                  });
+                  return {};
+                }});
   return {};
 }
 
@@ -344,75 +340,29 @@ View Builder::own_columns(const Array& array) const {
   return {{{array.at, 0, shape_.rows()}}, element_, shape_.rows() * element_, 0, 0};
 }
 
-void Builder::add(Pass pass, const std::string& says) {
-  const auto held = std::make_shared<const Pass>(std::move(pass));
-  transpose::Team& team = plan_.team_;
-  plan_.steps_.push_back({says, [held, &team]() -> Result<void> {
-                            std::atomic<bool> scarce = false;
-                            team.run([&](int thread) {
-                              try {
-                                run_part(*held, thread, team.threads());
-                              } catch (const std::bad_alloc&) { scarce = true; }
-                            });
-                            if (scarce) return fail(Errc::io, "there is no memory for a few rows");
-                            return {};
-                          }});
-}
-
-void Builder::wait() {
-  World& world = *plan_.world_;
-  if (world.ranks() == 1) return;
-  plan_.steps_.push_back({"", [&world]() -> Result<void> {
-                            world.wait();
-                            return {};
-                          }});
-}
-
 Result<void> Builder::turn(const Array& from, const Array& to, bool back) {
   const std::size_t rows = back ? shape_.columns() : shape_.rows(),
                     columns = back ? shape_.rows() : shape_.columns();
-  auto action = plan_.world_->turn(rows, columns, element_, from.at, from.bytes, to.at, to.bytes,
-                                   plan_.team_.threads());
+  auto action =
+      recipe_.world().turn(rows, columns, element_, from.at, from.bytes, to.at, to.bytes, recipe_.threads());
   if (!action) return tl::unexpected(action.error());
-  plan_.steps_.push_back({"transpose of " + std::to_string(rows) + " x " + std::to_string(columns), *action});
+  recipe_.step({"transpose of " + std::to_string(rows) + " x " + std::to_string(columns), *action});
   return {};
 }
 
 Result<Array> Builder::work(std::size_t bytes) {
-  const Memory memory = plan_.world_->memory(bytes);
-  const bool there = memory != nullptr;
-  auto all = plan_.world_->agree(
-      there ? Result<void>()
-            : fail(Errc::io, "there is no memory for another array of " + std::to_string(bytes) + " bytes"));
-  if (!all) return tl::unexpected(all.error());
-  plan_.held_.push_back(memory);
-  Array array{memory.get(), bytes, {}};
+  auto memory = recipe_.memory(bytes);
+  if (!memory) return tl::unexpected(memory.error());
+  Array array{*memory, bytes, {}};
   if (near_) {
-    array.of_rank = plan_.world_->reach(array.at, bytes);
-    if (array.of_rank.empty()) return fail(Errc::io, "memory of our own is out of a neighbour's reach");
+    array.of_rank = recipe_.world().reach(array.at, bytes);
+    if (array.of_rank.empty())
+      return fail(Errc::io, "there is no shared memory for another array of " + std::to_string(bytes) +
+                                " bytes (df /dev/shm), and NIGH_FFT_DESTROY_INPUT was not given");
   }
   return array;
 }
 Result<Array> Builder::work_rows() { return work(own_rows() * shape_.columns() * element_); }
 Result<Array> Builder::work_columns() { return work(own_columns() * shape_.rows() * element_); }
-
-const RowPlan* Builder::row_plan(std::size_t n, Kind kind) {
-  const RowPlan*& known = row_plans_[{n, kind}];
-  if (known == nullptr) {
-    const Transform rows = transform(n, kind);
-    std::shared_ptr<const RowPlan> plan((backend_ != nullptr ? *backend_ : pocketfft_for(rows)).plan(rows));
-    if (plan == nullptr)
-      throw std::runtime_error("rows of " + std::to_string(n) + " elements are too long for FFTW");
-    plan_.held_.push_back(plan);
-    known = plan.get();
-  }
-  return known;
-}
-
-const Twiddles* Builder::twiddles() {
-  const auto factors = std::make_shared<const Twiddles>(shape_.rows() * shape_.columns(), shape_.sign());
-  plan_.held_.push_back(factors);
-  return factors.get();
-}
 
 }  // namespace nigh::fft

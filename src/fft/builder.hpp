@@ -22,6 +22,33 @@ struct Array {
   std::vector<std::byte*> of_rank;
 };
 
+// What steps are made of, for any plan.
+class Recipe {
+ public:
+  // rows: nullptr is pocketfft.
+  Recipe(nigh_fft& plan, Precision precision, const Backend* rows)
+      : plan_(plan), precision_(precision), backend_(rows) {}
+  void pass(Pass pass, const std::string& says);
+  void wait();  // for all ranks
+  void step(Step step);
+  // Rows that lie one after the other.
+  void rows(std::size_t n, Kind kind, std::size_t count, std::byte* from, std::byte* to);
+  const RowPlan* row_plan(std::size_t n, Kind kind);
+  const Twiddles* twiddles(std::size_t n, int sign);
+  // Collective.
+  Result<std::byte*> memory(std::size_t bytes);
+  World& world();
+  [[nodiscard]] int threads() const;
+  transpose::Team& team();
+  [[nodiscard]] Transform transform(std::size_t n, Kind kind) const { return {n, kind, precision_}; }
+
+ private:
+  nigh_fft& plan_;
+  Precision precision_;
+  const Backend* backend_;
+  std::map<std::pair<std::size_t, Kind>, const RowPlan*> row_plans_;
+};
+
 class Builder {
  public:
   Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Backend* rows);
@@ -55,27 +82,24 @@ class Builder {
   View columns_of_all(const Array& array, std::size_t first_row, std::size_t flat) const;
   View own_columns(const Array& array) const;
 
-  void add(Pass pass, const std::string& says);
-  void wait();
+  void add(Pass pass, const std::string& says) { recipe_.pass(std::move(pass), says); }
+  void wait() { recipe_.wait(); }
   Result<void> turn(const Array& from, const Array& to, bool back);
   Result<Array> work(std::size_t bytes);
   Result<Array> work_rows();
   Result<Array> work_columns();
-  const RowPlan* row_plan(std::size_t n, Kind kind);
-  const Twiddles* twiddles();
+  const RowPlan* row_plan(std::size_t n, Kind kind) { return recipe_.row_plan(n, kind); }
   [[nodiscard]] Kind kind() const { return shape_.forward() ? Kind::forward : Kind::backward; }
   [[nodiscard]] Transform transform(std::size_t n, Kind kind) const { return {n, kind, shape_.precision()}; }
   [[nodiscard]] std::size_t own_rows() const { return shape_.deal_rows(ranks_).count(me_); }
   [[nodiscard]] std::size_t own_columns() const { return shape_.deal_columns(ranks_).count(me_); }
   [[nodiscard]] bool spoils() const { return in_.at == out_.at || shape_.has(NIGH_FFT_DESTROY_INPUT); }
 
-  nigh_fft& plan_;
+  Recipe recipe_;
   Shape shape_;
   Array in_, out_;
-  const Backend* backend_;  // nullptr: pocketfft
   std::size_t me_, ranks_, element_;
   bool near_ = true;
-  std::map<std::pair<std::size_t, Kind>, const RowPlan*> row_plans_;
 };
 
 }  // namespace nigh::fft

@@ -33,32 +33,34 @@ class Alone final : public World {
                const std::byte*, std::byte*) override {
     return [] { return Result<void>(fail(Errc::internal, "one process fetches nothing")); };
   }
+  [[nodiscard]] transpose::Sharing sharing(int threads) const override { return {0, threads}; }
   [[nodiscard]] std::string text() const override { return "one process"; }
 };
 
-Result<void> check_arrays(const Shape& shape, const World& world, const Arrays& arrays) {
-  const bool in_place = arrays.in == arrays.out;
-  const Part in = shape.in(world.rank(), world.ranks(), in_place),
-             out = shape.out(world.rank(), world.ranks(), in_place);
+}  // namespace
+
+Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size_t out_wanted,
+                          std::size_t real, bool may_be_one) {
   struct Side {
     const char* name;
     const void* at;
     std::size_t bytes, wanted;
   };
-  for (const Side& side : {Side{"in", arrays.in, arrays.in_bytes, in.bytes},
-                           Side{"out", arrays.out, arrays.out_bytes, out.bytes}}) {
+  for (const Side& side : {Side{"in", arrays.in, arrays.in_bytes, in_wanted},
+                           Side{"out", arrays.out, arrays.out_bytes, out_wanted}}) {
     if (side.bytes < side.wanted)
       return fail(Errc::invalid, std::string(side.name) + " has " + std::to_string(side.bytes) +
                                      " bytes where " + std::to_string(side.wanted) + " are needed");
     if (side.at == nullptr && side.wanted > 0)
       return fail(Errc::invalid, std::string(side.name) + " is NULL");
-    if (reinterpret_cast<std::uintptr_t>(side.at) % (shape.element() / 2) != 0)
+    if (reinterpret_cast<std::uintptr_t>(side.at) % real != 0)
       return fail(Errc::invalid, std::string(side.name) + " is not where a real may begin");
   }
   const auto *from = static_cast<const std::byte*>(arrays.in),
              *to = static_cast<const std::byte*>(arrays.out);
-  if (!in_place && from < to + out.bytes && to < from + in.bytes)
-    return fail(Errc::invalid, "in and out overlap; in place they are the same");
+  if (!(may_be_one && from == to) && from < to + out_wanted && to < from + in_wanted)
+    return fail(Errc::invalid,
+                may_be_one ? "in and out overlap; in place they are the same" : "in and out overlap");
   return {};
 }
 
@@ -69,8 +71,6 @@ Result<const Backend*> find_rows(const Shape& shape) {
   const auto found = fftw();
   return found ? *found : nullptr;
 }
-}  // namespace
-
 Memory plain_memory(std::size_t bytes) {
   const std::size_t whole = (bytes + huge) / huge * huge;
   return {static_cast<std::byte*>(std::aligned_alloc(huge, whole)), [](std::byte* at) { std::free(at); }};
@@ -91,7 +91,11 @@ Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const 
   if (!shape) fine = tl::unexpected(shape.error());
   if (fine && (threads < 0 || threads > 4096))
     fine = fail(Errc::invalid, "threads is not a number from 0 to 4096");
-  if (fine) fine = check_arrays(*shape, all, arrays);
+  if (fine) {
+    const bool in_place = arrays.in == arrays.out;
+    fine = check_arrays(arrays, shape->in(all.rank(), all.ranks(), in_place).bytes,
+                        shape->out(all.rank(), all.ranks(), in_place).bytes, shape->element() / 2, true);
+  }
   Result<const Backend*> rows = nullptr;
   if (fine) rows = find_rows(*shape);
   if (!rows) fine = tl::unexpected(rows.error());
@@ -120,7 +124,8 @@ Result<void> nigh_fft::execute() {
 }
 
 std::string nigh_fft::explain() const {
-  std::string out = text_ + world_->text() + ", " + std::to_string(team_.threads()) + " threads\n";
+  std::string out = text_ + world_->text() + ", " + std::to_string(team_.threads()) + " threads" +
+                    nigh::transpose::seats_text(team_.seats()) + "\n";
   for (const Step& step : steps_)
     if (!step.says.empty()) out += step.says + "\n";
   return out;

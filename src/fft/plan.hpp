@@ -17,6 +17,7 @@
 
 #include "fft/demand.hpp"
 #include "fft/pass.hpp"
+#include "transpose/seats.hpp"
 #include "transpose/team.hpp"
 
 namespace nigh::fft {
@@ -48,6 +49,8 @@ class World {
   // `want` to `to`.
   virtual Action fetch(std::size_t element, const std::vector<transpose::Range>& have,
                        const std::vector<transpose::Range>& want, const std::byte* from, std::byte* to) = 0;
+  // So many threads of this rank among all that share its CPUs.
+  [[nodiscard]] virtual transpose::Sharing sharing(int threads) const = 0;
   [[nodiscard]] virtual std::string text() const = 0;
 };
 
@@ -58,7 +61,7 @@ struct Arrays {
   std::size_t out_bytes = 0;
 };
 
-class Builder;
+class Recipe;
 
 struct Step {
   std::string says;
@@ -69,6 +72,11 @@ struct Step {
 Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand,
                                             const Arrays& arrays, int threads);
 int threads_of_process();
+// Whether there are as many bytes as are wanted, of which no two are the same, unless both arrays are one.
+Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size_t out_wanted,
+                          std::size_t real, bool may_be_one);
+// nullptr: pocketfft.
+Result<const Backend*> find_rows(const Shape& shape);
 // Of this process alone, at a huge page.
 Memory plain_memory(std::size_t bytes);
 
@@ -88,7 +96,9 @@ nigh_fft* made(const Make& make) noexcept {
 
 struct nigh_fft {
   nigh_fft(std::unique_ptr<nigh::fft::World> world, std::string text, int threads)
-      : world_(std::move(world)), text_(std::move(text)), team_(threads) {}
+      : world_(std::move(world)),
+        text_(std::move(text)),
+        team_(threads, nigh::transpose::seats(threads, world_->sharing(threads))) {}
   nigh_fft(const nigh_fft&) = delete;
   nigh_fft& operator=(const nigh_fft&) = delete;
   ~nigh_fft() = default;
@@ -97,7 +107,7 @@ struct nigh_fft {
   [[nodiscard]] std::string explain() const;
 
  private:
-  friend class nigh::fft::Builder;
+  friend class nigh::fft::Recipe;
   std::unique_ptr<nigh::fft::World> world_;
   std::string text_;
   nigh::transpose::Team team_;

@@ -107,8 +107,7 @@ Range Blocks::mirror_of(std::size_t rank) const {
 }
 
 void mix_pairs(const RealLine& line, const std::vector<std::byte*>& from, const std::vector<std::byte*>& to,
-               std::size_t part, std::size_t parts) {
-  const Range range = transpose::share(line.blocks.m() / 2 + 1, 1, part, parts);
+               const Range& range) {
   if (line.precision == Precision::single_precision) {
     pairs<float>(line, from, to, range);
   } else {

@@ -40,10 +40,10 @@ struct RealLine {
   const Twiddles* twiddles = nullptr;  // of n, with the transform's sign
 };
 
-// From the arrays of all ranks to those of all: the share of thread `part` of `parts`. In place, if they are
+// From the arrays of all ranks to those of all: the pairs of these k, of 0 to m / 2. In place, if they are
 // the same.
 void mix_pairs(const RealLine& line, const std::vector<std::byte*>& from, const std::vector<std::byte*>& to,
-               std::size_t part, std::size_t parts);
+               const transpose::Range& range);
 // What rank `me` has, in place or not, given what stands opposite.
 void mix_own(const RealLine& line, std::size_t me, const std::byte* from, const std::byte* mirror,
              std::byte* to, std::size_t part, std::size_t parts);

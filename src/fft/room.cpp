@@ -10,11 +10,11 @@
 namespace nigh::fft {
 
 namespace {
-constexpr std::size_t line = 64;
+constexpr std::size_t cache_line = 64;
 constexpr std::size_t kept_from = std::size_t{16} << 10, kept_to = std::size_t{64} << 20;
 
 // Before what is given out.
-struct alignas(line) Block {
+struct alignas(cache_line) Block {
   std::size_t bytes;
 };
 
@@ -44,11 +44,11 @@ thread_local Kept kept;
 }  // namespace
 
 void* get_room(std::size_t bytes) noexcept {
-  const std::size_t whole = (bytes + line - 1) / line * line;
+  const std::size_t whole = (bytes + cache_line - 1) / cache_line * cache_line;
   if (whole < bytes) return nullptr;
   Block* block = kept.take(whole);
   if (block == nullptr) {
-    block = static_cast<Block*>(std::aligned_alloc(line, sizeof(Block) + whole));
+    block = static_cast<Block*>(std::aligned_alloc(cache_line, sizeof(Block) + whole));
     if (block == nullptr) return nullptr;
     block->bytes = whole;
   }

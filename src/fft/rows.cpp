@@ -12,9 +12,8 @@
 namespace nigh::fft {
 
 namespace {
-constexpr std::size_t own_cache = std::size_t{512} << 10;
-
 #ifdef NIGH_FFT_VECTORS
+constexpr std::size_t own_cache = std::size_t{512} << 10;
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
