@@ -45,7 +45,7 @@ double patience = 40;  // seconds that FFTW may plan a transform
   if (rank == 0)
     std::fprintf(stderr,
                  "fft: %s; usage: fft --subject nigh|nigh-transposed|nigh-fftw|nigh-fftw-transposed|fftw-mpi|"
-                 "fftw-mpi-transposed|fftw-openmp|limit [--teams RANKS] [--quick]\n",
+                 "fftw-mpi-transposed|fftw-openmp|limit [--teams RANKS] [--only CASE] [--quick]\n",
                  what);
   MPI_Finalize();
   std::exit(2);
@@ -269,7 +269,7 @@ bench::Measured measure(const std::string& subject, const std::string& name, con
 }
 
 struct Options {
-  std::string subject;
+  std::string subject, only;  // one case of all
   bool quick = false;
 };
 Options parse(int argc, char** argv) {
@@ -280,6 +280,8 @@ Options parse(int argc, char** argv) {
       options.quick = true;
     } else if (i + 1 < argc && option == "--subject") {
       options.subject = argv[++i];
+    } else if (i + 1 < argc && option == "--only") {
+      options.only = argv[++i];
     } else if (i + 1 < argc && option == "--teams") {
       const std::string teams = argv[++i];
       if (options.subject == "fftw-openmp" && ranks == 1) {
@@ -319,7 +321,8 @@ int main(int argc, char** argv) {
                                                                  {"256x256x256", {256, 256, 256}},
                                                                  {"4194304", {std::size_t{1} << 22}}};
   for (const auto& [name, n] : shapes)
-    if (n.size() > 1 || options.subject != "fftw-mpi-transposed")
+    if ((n.size() > 1 || options.subject != "fftw-mpi-transposed") &&
+        (options.only.empty() || options.only == name))
       figures.push_back(measure(options.subject, name, n, options.quick, error));
   std::vector<int> cpus(static_cast<std::size_t>(ranks));
   const int cpu = sched_getcpu();
