@@ -33,19 +33,21 @@
 #include <vector>
 
 #include "common/batches.hpp"
-#include "fft/wisdom.hpp"
 
 namespace {
 
 using Complex = std::complex<double>;
 int rank = 0, ranks = 1, threads = 1;
-double patience = 40;  // seconds that FFTW may plan a transform
+// Seconds that FFTW may plan a transform, in every sample: PATIENT wants minutes for the large ones. Its
+// wisdom is not kept: what it had learned within such a limit gave plans two to three times as slow the next
+// time.
+double patience = 20;
 
 [[noreturn]] void wrong_use(const char* what) {
   if (rank == 0)
     std::fprintf(stderr,
                  "fft: %s; usage: fft --subject nigh|nigh-transposed|nigh-fftw|nigh-fftw-transposed|fftw-mpi|"
-                 "fftw-mpi-transposed|fftw-openmp|limit [--teams RANKS] [--quick]\n",
+                 "fftw-mpi-transposed|fftw-openmp|limit [--teams RANKS] [--only CASE] [--quick]\n",
                  what);
   MPI_Finalize();
   std::exit(2);
@@ -130,9 +132,6 @@ fftw_complex* raw(Complex* at) { return reinterpret_cast<fftw_complex*>(at); }
 
 #ifdef NIGH_FFTW_MPI
 Prepared by_fftw_mpi(const Shape& n, bool turned) {
-  const bench::Wisdom wisdom("mpi-" + std::to_string(ranks), patience);
-  if (rank == 0) wisdom.load();
-  fftw_mpi_broadcast_wisdom(MPI_COMM_WORLD);
   const std::vector<std::ptrdiff_t> shape(n.begin(), n.end());
   std::ptrdiff_t count = 0, first = 0, count_out = 0, first_out = 0, all = 0;
   const unsigned flags = FFTW_PATIENT | (turned ? FFTW_MPI_TRANSPOSED_OUT : 0U);
@@ -149,8 +148,6 @@ Prepared by_fftw_mpi(const Shape& n, bool turned) {
                        ? fftw_mpi_plan_dft_1d(shape[0], raw(a), raw(a), MPI_COMM_WORLD, FFTW_FORWARD, flags)
                        : fftw_mpi_plan_dft(static_cast<int>(n.size()), shape.data(), raw(a), raw(a),
                                            MPI_COMM_WORLD, FFTW_FORWARD, flags);
-  fftw_mpi_gather_wisdom(MPI_COMM_WORLD);
-  if (rank == 0) wisdom.save();
   Prepared done{hold(plan, a), [plan] { fftw_execute(plan); }, a, a, 0, 0, 0, {}};
   const std::size_t row = n.size() == 1 ? 1 : columns;
   done.first_in = static_cast<std::size_t>(first) * row;
@@ -169,15 +166,12 @@ Prepared by_fftw_mpi(const Shape& n, bool turned) {
 #endif
 
 Prepared by_fftw_openmp(const Shape& n) {
-  const bench::Wisdom wisdom("openmp-" + std::to_string(threads), patience);
   fftw_init_threads();
   fftw_plan_with_nthreads(threads);
-  wisdom.load();
   Complex* a = memory_for_fftw(product(n));
   const std::vector<int> shape(n.begin(), n.end());
   fftw_plan plan =
       fftw_plan_dft(static_cast<int>(n.size()), shape.data(), raw(a), raw(a), FFTW_FORWARD, FFTW_PATIENT);
-  wisdom.save();
   return {hold(plan, a), [plan] { fftw_execute(plan); }, a, a, 0, product(n),
           product(n),    [](std::size_t i) { return i; }};
 }
@@ -269,7 +263,7 @@ bench::Measured measure(const std::string& subject, const std::string& name, con
 }
 
 struct Options {
-  std::string subject;
+  std::string subject, teams, only;  // only: one case of all
   bool quick = false;
 };
 Options parse(int argc, char** argv) {
@@ -280,13 +274,10 @@ Options parse(int argc, char** argv) {
       options.quick = true;
     } else if (i + 1 < argc && option == "--subject") {
       options.subject = argv[++i];
+    } else if (i + 1 < argc && option == "--only") {
+      options.only = argv[++i];
     } else if (i + 1 < argc && option == "--teams") {
-      const std::string teams = argv[++i];
-      if (options.subject == "fftw-openmp" && ranks == 1) {
-        threads = std::max(1, std::atoi(teams.c_str()));
-      } else if (teams != std::to_string(ranks)) {
-        wrong_use("--teams is not the number of ranks");
-      }
+      options.teams = argv[++i];
     } else {
       wrong_use("an unknown option");
     }
@@ -296,6 +287,11 @@ Options parse(int argc, char** argv) {
       "fftw-openmp limit ";
   if (options.subject.empty() || known.find(" " + options.subject + " ") == std::string::npos)
     wrong_use("no such subject");
+  if (options.subject == "fftw-openmp" && ranks == 1) {
+    threads = std::max(1, std::atoi(options.teams.c_str()));
+  } else if (!options.teams.empty() && options.teams != std::to_string(ranks)) {
+    wrong_use("--teams is not the number of ranks");
+  }
   return options;
 }
 
@@ -310,6 +306,7 @@ int main(int argc, char** argv) {
 #endif
   const Options options = parse(argc, argv);
   if (options.quick) patience = 1;
+  fftw_set_timelimit(patience);
   std::vector<bench::Measured> figures;
   std::string error;
   const std::vector<std::pair<std::string, Shape>> shapes =
@@ -319,7 +316,8 @@ int main(int argc, char** argv) {
                                                                  {"256x256x256", {256, 256, 256}},
                                                                  {"4194304", {std::size_t{1} << 22}}};
   for (const auto& [name, n] : shapes)
-    if (n.size() > 1 || options.subject != "fftw-mpi-transposed")
+    if ((n.size() > 1 || options.subject != "fftw-mpi-transposed") &&
+        (options.only.empty() || options.only == name))
       figures.push_back(measure(options.subject, name, n, options.quick, error));
   std::vector<int> cpus(static_cast<std::size_t>(ranks));
   const int cpu = sched_getcpu();
