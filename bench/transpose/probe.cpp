@@ -24,7 +24,7 @@ namespace {
 
 using nigh::transpose::Team;
 constexpr std::size_t word = sizeof(double);
-constexpr double message_seconds = 0.4;  // for messages of one k, at the most, but for one that is slow
+constexpr double message_seconds = 0.3;  // for messages of one k, at the most, but for one that is slow
 constexpr std::size_t most_memory = std::size_t{32} << 20;  // of a node, to read and to write together
 
 int rank = 0, ranks = 1;
