@@ -334,19 +334,7 @@ void add_run(CLI::App& app, int& status) {
   command
       ->add_flag("--mpi", options->mpi, "The command starts MPI ranks (mpirun, srun): speed up its messages")
       ->excludes(ranks);
-  auto* hybrid = command->add_flag("--auto-hybrid", options->auto_hybrid,
-                                   "The command starts MPI ranks: as many, with as many threads, as a "
-                                   "transpose on its nodes is fastest with");
-  hybrid->excludes(ranks);
-  command
-      ->add_option("--transpose", options->transpose, "With --auto-hybrid: of which matrix, 8192x8192,double")
-      ->needs(hybrid);
-  command->add_option("--nodes", options->nodes, "With --auto-hybrid: nodes of the job, if nothing says them")
-      ->check(CLI::Range(1, 65536))
-      ->needs(hybrid);
-  command->add_option("--cores", options->cores, "With --auto-hybrid: cores of a node that the job has")
-      ->check(CLI::Range(1, 65536))
-      ->needs(hybrid);
+  add_hybrid_options(*command, options, ranks);
   auto* watch = command->add_flag("--watch", options->watch,
                                   "Let the kernel tell who touches the program's memory, for nigh watch -p");
   command->add_option("--memory", options->watch_nodes, "With --watch: the nodes that its memory comes from")

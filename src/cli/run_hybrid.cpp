@@ -78,6 +78,22 @@ Result<Chosen> choose(const RunOptions& options, const JobNodes& nodes) {
 }
 }  // namespace
 
+void add_hybrid_options(CLI::App& command, const std::shared_ptr<RunOptions>& options, CLI::Option* ranks) {
+  auto* hybrid = command.add_flag("--auto-hybrid", options->auto_hybrid,
+                                  "The command starts MPI ranks: as many, with as many threads, as a "
+                                  "transpose on its nodes is fastest with");
+  hybrid->excludes(ranks);
+  command
+      .add_option("--transpose", options->transpose, "With --auto-hybrid: of which matrix, 8192x8192,double")
+      ->needs(hybrid);
+  command.add_option("--nodes", options->nodes, "With --auto-hybrid: nodes of the job, if nothing says them")
+      ->check(CLI::Range(1, 65536))
+      ->needs(hybrid);
+  command.add_option("--cores", options->cores, "With --auto-hybrid: cores of a node that the job has")
+      ->check(CLI::Range(1, 65536))
+      ->needs(hybrid);
+}
+
 Result<RunOptions> auto_hybrid(const RunOptions& options) {
   auto launcher = launcher_of(options.command.front());
   if (!launcher) return tl::unexpected(launcher.error());
@@ -102,8 +118,8 @@ Result<RunOptions> auto_hybrid(const RunOptions& options) {
   if (!users.empty() && users != threads && !options.keep_env)
     run_say(options, fmt::format("{}={} becomes {}", name, users, threads));
   if (!made.replaced.empty())
-    run_say(options,
-            fmt::format("{} becomes {} ranks", made.replaced, chosen->choice.nodes * chosen->choice.ranks));
+    run_say(options, fmt::format("{} becomes {}, ranks in all", made.replaced,
+                                 chosen->choice.nodes * chosen->choice.ranks));
   run_say(options, chosen->why);
   if (!options.explain.empty() && !options.json) run_say(options, "what was weighed:\n" + chosen->table);
   return out;
