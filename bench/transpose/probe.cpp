@@ -24,7 +24,7 @@ namespace {
 
 using nigh::transpose::Team;
 constexpr std::size_t word = sizeof(double);
-constexpr double message_seconds = 0.4;  // for messages of one k, at the most, but for one that is slow
+constexpr double message_seconds = 0.3;  // for messages of one k, at the most, but for one that is slow
 constexpr std::size_t most_memory = std::size_t{32} << 20;  // of a node, to read and to write together
 
 int rank = 0, ranks = 1;
@@ -148,9 +148,8 @@ std::vector<Point> between_nodes(const Where& where, int k) {
     std::vector<char> mine(std::size_t{1} << 20), theirs(mine.size());
     const double start = MPI_Wtime();
     double left = message_seconds, last = 0;
-    for (const std::size_t bytes :
-         {8UL, 256UL, 1024UL, 4096UL, 8192UL, 32768UL, 65536UL, 262144UL, 1048576UL}) {
-      if (bytes > 65536 && 8 * last * 4 > left * 3) break;  // it would take about that
+    for (const std::size_t bytes : {8UL, 1024UL, 4096UL, 32768UL, 65536UL, 262144UL, 1048576UL}) {
+      if (bytes > 262144 && 32 * last > 3 * left) break;  // it would take about that
       if (bytes < 65536 && 8 * last * 4 > left * 3 / 2) continue;
       const int count = static_cast<int>(bytes);
       last = some.time(Calls::wait_for_each_other, 0.004, [&] {

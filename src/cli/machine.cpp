@@ -93,6 +93,8 @@ int show(const MachineOptions& options) {
   auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
   if (!machine) return report_failure("machine", machine.error().message);
   if (options.probe.wanted) return run_probe(*machine, options.probe, options.json, terminal_width());
+  if (options.probe.no_store && !options.mpi.wanted)
+    return report_failure("machine", "--no-store goes with --probe or --probe-mpi");
   if (options.mpi.wanted) {
     MpiProbeRequest request = options.mpi;
     request.no_store = options.probe.no_store;

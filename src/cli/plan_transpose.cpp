@@ -230,6 +230,17 @@ CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<Tran
   return transpose;
 }
 
+Result<BestTranspose> best_transpose(const TransposeOptions& options, const Machine& machine,
+                                     const Probe* probe, const MpiProbe* mpi) {
+  auto plan = make_transpose_plan(options, machine, probe, mpi);
+  if (!plan) return tl::unexpected(plan.error());
+  const TransposeWay& way = plan->ways.front().way;
+  BestTranspose out{way.ranks, way.threads, why_best(plan->ways), ""};
+  for (const std::string& line : plan->costs.told) out.table += line + '\n';
+  out.table += transpose_table(*plan);
+  return out;
+}
+
 int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe,
                        const MpiProbe* mpi) {
   if (!std::isfinite(options.flops))

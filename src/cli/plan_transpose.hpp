@@ -30,6 +30,14 @@ struct TransposeOptions {
 // Adds --transpose and what goes with it, but for --json and --all. Returns the option --transpose.
 CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<TransposeOptions>& options);
 
+// The best of all ways, for `nigh run --auto-hybrid`. Errors: a wrong size or type, a matrix too small.
+struct BestTranspose {
+  int ranks = 1, threads = 1;
+  std::string why, table;
+};
+Result<BestTranspose> best_transpose(const TransposeOptions& options, const Machine& machine,
+                                     const Probe* probe, const MpiProbe* mpi);
+
 // Prints the table or the document and returns 0; a wrong size or type, or a matrix too small: the sentence,
 // and 1. `probe` and `mpi` may be null.
 int run_transpose_plan(const TransposeOptions& options, const Machine& machine, const Probe* probe,

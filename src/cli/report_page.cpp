@@ -11,6 +11,7 @@
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/bench_transpose.hpp"
+#include "cli/report_steps.hpp"
 #include "cli/report_style.hpp"
 #include "machine/draw.hpp"
 #include "plan/nested.hpp"
@@ -116,6 +117,8 @@ std::string navigation(const ReportParts& parts) {
   if (!model_section(parts.benches).empty()) out += "<a href=\"#placement\">Asymmetric links</a>";
   for (const BenchFile& file : parts.benches)
     if (!transpose_model_html(file).empty()) out += "<a href=\"#transpose\">Transpose</a>";
+  for (const BenchFile& file : parts.benches)
+    if (!transpose_steps_html(file).empty()) out += "<a href=\"#steps\">Transpose, measured</a>";
   if (!parts.benches.empty()) out += "<a href=\"#benchmarks\">Benchmarks</a>";
   if (!parts.traces.empty()) out += "<a href=\"#traces\">Over time</a>";
   if (parts.peers) out += "<a href=\"#peers\">Other ways to bind</a>";
@@ -186,10 +189,10 @@ std::string report_page(const ReportParts& parts) {
   std::string out =
       head(parts) + navigation(parts) + facts(parts) + machine_section(parts) + plan_section(parts);
   out += model_section(parts.benches);
-  for (const BenchFile& file : parts.benches) out += transpose_model_html(file);
+  for (const BenchFile& file : parts.benches) out += transpose_model_html(file) + transpose_steps_html(file);
   std::vector<BenchFile> timed;
   for (const BenchFile& file : parts.benches)
-    if (!says(file.machine, "computed")) timed.push_back(file);
+    if (!says(file.machine, "computed") && transpose_steps_html(file).empty()) timed.push_back(file);
   if (!timed.empty()) out += bench_section(timed);
   if (!parts.traces.empty()) out += trace_section(parts.traces);
   if (parts.peers) out += peers_section(*parts.peers);

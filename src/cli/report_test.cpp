@@ -6,6 +6,7 @@
 #include "cli/bench_table.hpp"
 #include "cli/bench_transpose.hpp"
 #include "cli/report_page.hpp"
+#include "cli/report_steps.hpp"
 #include "machine/load.hpp"
 
 namespace nigh::cli {
@@ -291,6 +292,35 @@ TEST(ModelBench, TheTransposeIsPredictedWithinTenPerCent) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   EXPECT_EQ(page.find("nan"), std::string::npos);
   EXPECT_EQ(transpose_model_html({}), "");
+}
+
+TEST(StepsReport, MeasuredBesideModelled) {
+  BenchFile file;
+  file.machine["where"] = "a bed";
+  for (const std::uint64_t bytes : {2000000U, 8000000U})
+    for (const char* ways : {"1x4", "4x1"})
+      for (const char* step : {"local_reorder", "on_node", "between_nodes", "local_transpose", "total"})
+        for (const char* subject : {"measured", "predicted"}) {
+          BenchRecord record;
+          record.bench = steps_bench;
+          record.case_name = "2 hosts";
+          record.subject = subject;
+          record.size_bytes = bytes;
+          record.unit = "ms";
+          record.runtime = "three-steps";
+          record.teams = ways;
+          record.result = step;
+          record.value = spread_of({static_cast<double>(bytes) * 1e-6});
+          file.records.push_back(record);
+        }
+  const std::string page = transpose_steps_html(file);
+  for (const char* part :
+       {"Measured on a bed", "<polyline class=\"ours\"", "<polyline class=\"peer\"", "<circle",
+        "Global reorder", "Shares of the three steps, 8 MB", "1x4 measured", "4x1 model"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  EXPECT_EQ(page.find("nan"), std::string::npos);
+  EXPECT_EQ(page.find("inf"), std::string::npos);
+  EXPECT_EQ(transpose_steps_html({}), "");
 }
 
 TEST(ModelBench, PoliciesKeepTheirOrder) {

@@ -303,6 +303,10 @@ int run(const RunOptions& options) {
   if (options.watch && !options.dry_run)
     if (auto set = set_watch_policy(options); !set) return run_failed("--watch: " + set.error().message);
   if (options.ranks > 0) return run_ranks(options, *own);
+  if (options.auto_hybrid) {
+    auto made = auto_hybrid(options);
+    return made ? run_mpi(*made, *own) : run_failed(made.error().message);
+  }
   if (options.mpi) return run_mpi(options, *own);
   if (options.watch && !has_teams(options) && !options.dry_run) return start_plainly(options);
   auto ready = make_ready(options, *own);
@@ -330,6 +334,7 @@ void add_run(CLI::App& app, int& status) {
   command
       ->add_flag("--mpi", options->mpi, "The command starts MPI ranks (mpirun, srun): speed up its messages")
       ->excludes(ranks);
+  add_hybrid_options(*command, options, ranks);
   auto* watch = command->add_flag("--watch", options->watch,
                                   "Let the kernel tell who touches the program's memory, for nigh watch -p");
   command->add_option("--memory", options->watch_nodes, "With --watch: the nodes that its memory comes from")

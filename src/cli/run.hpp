@@ -5,6 +5,8 @@
 // ranks that an MPI launcher starts (run_mpi.cpp).
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,10 @@ struct RunOptions {
   std::string bind = "compact";
   int ranks = 0;
   bool mpi = false;
+  bool auto_hybrid = false;
+  std::string transpose;                // of --auto-hybrid: "8192x8192,double"
+  int nodes = 0, cores = 0;             // the same; 0: as the job has
+  std::vector<openmp::Variable> given;  // set whatever the user has
   bool watch = false;
   std::string watch_nodes;
   bool json = false, dry_run = false, keep_env = false, quiet = false;
@@ -58,5 +64,10 @@ Result<void> set_space_variables(openmp::LaunchEnvironment& environment, const R
 
 int run_ranks(const RunOptions& options, const CpuSet& own);
 int run_mpi(const RunOptions& options, const CpuSet& own);
+// --auto-hybrid and what goes with it; `ranks`: the option -n, which excludes it.
+void add_hybrid_options(CLI::App& command, const std::shared_ptr<RunOptions>& options, CLI::Option* ranks);
+// The same with the launcher's words and OMP_NUM_THREADS for the ranks x threads that a transpose wants; says
+// what it changes. Where the user's words fix the ranks of a node: unchanged.
+Result<RunOptions> auto_hybrid(const RunOptions& options);
 
 }  // namespace nigh::cli

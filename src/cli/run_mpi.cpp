@@ -114,11 +114,14 @@ int run_mpi(const RunOptions& options, const CpuSet& own) {
     ready.environment.variables = sys::environment();
     ready.bind = false;
   }
-  auto library = find_library("libnigh-mpi.so");
-  if (!library) return run_failed(library.error().message);
-  preload_first(ready.environment, *library);
-  if (auto set = set_space_variables(ready.environment, options); !set)
-    return run_failed(set.error().message);
+  if (options.mpi) {
+    auto library = find_library("libnigh-mpi.so");
+    if (!library) return run_failed(library.error().message);
+    preload_first(ready.environment, *library);
+    if (auto set = set_space_variables(ready.environment, options); !set)
+      return run_failed(set.error().message);
+  }
+  for (const openmp::Variable& one : options.given) set_variable(ready.environment, one.name, one.value);
   forward(ready.environment, options);
   for (const auto& remark : ready.environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, ready) : start(options, ready);

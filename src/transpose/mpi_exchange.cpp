@@ -151,12 +151,12 @@ bool Exchange::finish(bool out) {
   return count > 0;
 }
 
+// What is ready is offered before the library gets to send what it was offered earlier: the offer would
+// have to wait behind that on the link, and the answer behind what comes, with nothing to send meanwhile.
 bool Exchange::serve() {
   bool any = false;
-  for (const bool out : {false, true}) {
-    any = finish(out) || any;
-    any = start(out) || any;
-  }
+  for (const bool out : {false, true}) any = start(out) || any;
+  for (const bool out : {false, true}) any = finish(out) || any;
   return any;
 }
 

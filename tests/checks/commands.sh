@@ -28,6 +28,12 @@ refused 2 "no command 'frob'" frob
 refused 2 'plan: --teams or --transpose is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
 refused 2 'requires --probe' machine --quick
+refused 1 'goes with --probe or --probe-mpi' machine --no-store
+refused 1 'takes the words that start ranks' machine --probe-mpi
+refused 1 'does not say which MPI library' machine --probe-mpi -- true
+refused 2 'excludes' machine --probe --probe-mpi
+refused 125 'knows the launchers of Open MPI and MPICH' run --auto-hybrid -- true
+refused 2 '--transpose requires --auto-hybrid' run --transpose 10x10 -- true
 refused 2 'excludes' machine --json --svg
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'one producer and one consumer; not 2' bench alloc --teams 2

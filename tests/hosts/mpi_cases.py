@@ -102,10 +102,26 @@ def transpose():
     check("rank 3 dies" in told.err and told.status not in (0, 124), f"a rank died: {told}")
 
 
+def hybrid():
+    """`nigh run --auto-hybrid`: as many ranks on each host, with as many threads, as it says, and no others."""
+    says = "echo rank on $(hostname) with ${OMP_NUM_THREADS:-none} threads"
+    run = [NIGH, "run", "--auto-hybrid", "--transpose", "1000x1000"]
+    told = jobs("-n 2 --slots 4", [*run, "--", MPIRUN, "-n", 99, "sh", "-c", says])
+    chosen = re.search(r"2 nodes x 4 cores .*: (\d) ranks? x (\d) threads?,", told.err)
+    check(chosen and "-n 99 becomes" in told.err, f"it does not say what it chose: {told}")
+    ranks, threads = (int(x) for x in chosen.groups())
+    found = sorted(re.findall(r"rank on (\S+) with (\S+) threads", told.out))
+    check(ranks * threads == 4 and found == sorted([(f"nigh-{h}", str(threads)) for h in range(2)] * ranks),
+          f"{ranks} x {threads} was chosen: {told}")
+    fixed = {"openmpi": ["--map-by", "ppr:2:node"], "mpich": ["-ppn", 2]}[LIBRARY]
+    told = jobs("-n 2 --slots 4", [*run, "--", MPIRUN, *fixed, "-n", 4, "sh", "-c", says])
+    check("nothing is changed" in told.err and told.out.count("with none threads") == 4, f"it does not stand aside: {told}")
+
+
 def test():
     if not shutil.which(MPIRUN) or not shutil.which(f"mpicc.{LIBRARY}"):
         skip(f"there is no {MPIRUN} here", "mpi")
-    {f.__name__: f for f in (ranks, messages, shmem, chare, transpose)}[CASE]()
+    {f.__name__: f for f in (ranks, messages, shmem, chare, transpose, hybrid)}[CASE]()
 
 
 main(test)
