@@ -12,12 +12,12 @@ foreach(kind openmpi mpich)
     set(out ${BENCH_OUT}/mpi-${program}-${kind})
     add_custom_command(OUTPUT ${out}
       COMMAND ${NIGH_BENCH_MPICXX_${kind}} -std=c++20 -O3 -Wall -Wextra -Werror -Wno-stringop-overflow -Wno-cast-function-type
-              -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+              -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}
               ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp -o ${out}
               $<TARGET_FILE:nigh_transpose> $<TARGET_FILE:nigh_sys> $<TARGET_FILE:nigh_base>
               -L${CMAKE_BINARY_DIR}/lib -lnigh-transpose-${kind} -pthread
               "-Wl,-rpath,$ORIGIN/../lib:$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}"
-      DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp nigh_transpose nigh_sys nigh_base nigh_transpose_${kind}
+      DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp transpose/rows.hpp nigh_transpose nigh_sys nigh_base nigh_transpose_${kind}
       VERBATIM COMMENT "Building mpi-${program}-${kind}")
     list(APPEND BENCH_PROGRAMS ${out})
   endforeach()

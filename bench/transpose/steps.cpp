@@ -17,19 +17,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "transpose/slabs.hpp"
+#include "transpose/rows.hpp"
+
+int bench::rank = 0, bench::ranks = 1;
 
 namespace {
 
-using nigh::transpose::Deal;
-using nigh::transpose::Team;
-constexpr std::size_t word = sizeof(double);
+using bench::rank, bench::ranks, bench::Rows;
 constexpr double longest = 1.2;  // seconds for one method of one shape
-int rank = 0, ranks = 1, nodes = 1, here = 1;
-std::vector<int> node_of;  // each rank
+int nodes = 1, here = 1;         // ranks of this one
 
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "steps: %s\n", why.c_str());
@@ -41,91 +41,6 @@ enum Step { reorder, on_node, between, turn, total, steps };
 constexpr std::array<const char*, steps> step_names = {"local_reorder", "on_node", "between_nodes",
                                                        "local_transpose", "total"};
 using Times = std::array<double, steps>;
-
-std::byte* bytes(double* at) { return reinterpret_cast<std::byte*>(at); }
-
-// This rank's rows of A and of B.
-struct Rows {
-  Rows(std::size_t n1, std::size_t n2)
-      : rows(n1), columns(n2), of_a{n1, std::size_t(ranks)}, of_b{n2, std::size_t(ranks)} {
-    a = static_cast<double*>(nigh_transpose_alloc(bytes_a(), MPI_COMM_WORLD));
-    b = static_cast<double*>(nigh_transpose_alloc(bytes_b(), MPI_COMM_WORLD));
-    if (a == nullptr || b == nullptr) give_up(nigh_transpose_why());
-    for (std::size_t i = 0; i < count(); ++i)
-      for (std::size_t j = 0; j < columns; ++j) a[i * columns + j] = value(of_a.first(me()) + i, j);
-  }
-  ~Rows() {
-    nigh_transpose_free(a);
-    nigh_transpose_free(b);
-  }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
-
-  static double value(std::size_t i, std::size_t j) { return double(i) * 65536 + double(j); }
-  [[nodiscard]] static std::size_t me() { return std::size_t(rank); }
-  [[nodiscard]] std::size_t count() const { return of_a.count(me()); }
-  [[nodiscard]] std::size_t count_b() const { return of_b.count(me()); }
-  [[nodiscard]] std::size_t bytes_a() const { return count() * columns * word; }
-  [[nodiscard]] std::size_t bytes_b() const { return count_b() * rows * word; }
-  void spoil() { std::memset(b, 0, bytes_b()); }
-  [[nodiscard]] bool transposed() const {
-    for (std::size_t j = 0; j < count_b(); ++j)
-      for (std::size_t i = 0; i < rows; ++i)
-        if (b[j * rows + i] != value(i, of_b.first(me()) + j)) return false;
-    return true;
-  }
-
-  std::size_t rows, columns;
-  Deal of_a, of_b;
-  double *a = nullptr, *b = nullptr;
-};
-
-// Seed 002, slide 9: local parts by all threads, messages by the first of them.
-class ThreeSteps {
- public:
-  ThreeSteps(Rows& m, Team& team) : m_(m), team_(team), a1_(m.bytes_a() / word), a2_(m.bytes_b() / word) {}
-  void pass(Times& times) {
-    double from = MPI_Wtime();
-    const auto lap = [&](Step step) {
-      const double now = MPI_Wtime();
-      times[step] += now - from;
-      from = now;
-    };
-    for (int to = 0; to < ranks; ++to) {
-      const auto r = std::size_t(to);
-      nigh::transpose::copy({bytes(m_.a + m_.of_b.first(r)), m_.columns * word,
-                             bytes(a1_.data() + m_.count() * m_.of_b.first(r)), m_.of_b.count(r) * word,
-                             m_.count(), m_.of_b.count(r) * word},
-                            team_);
-    }
-    lap(reorder);
-    for (int step = 0; step < ranks; ++step) {
-      const int to = (rank + step) % ranks, source = (rank + ranks - step) % ranks;
-      exchange(to, source);
-      const int mine = node_of[std::size_t(rank)];
-      lap(node_of[std::size_t(to)] == mine && node_of[std::size_t(source)] == mine ? on_node : between);
-    }
-    nigh::transpose::transpose({bytes(a2_.data()), m_.count_b(), bytes(m_.b), m_.rows, m_.rows, m_.count_b()},
-                               word, team_);
-    lap(turn);
-  }
-
- private:
-  void exchange(int to, int source) {
-    const auto t = std::size_t(to), s = std::size_t(source);
-    double* out = a1_.data() + m_.count() * m_.of_b.first(t);
-    double* in = a2_.data() + m_.count_b() * m_.of_a.first(s);
-    const std::size_t size = m_.count() * m_.of_b.count(t);
-    if (to == rank)
-      nigh::transpose::copy({bytes(out), 0, bytes(in), 0, 1, size * word}, team_);
-    else
-      MPI_Sendrecv(out, int(size), MPI_DOUBLE, to, 0, in, int(m_.of_a.count(s) * m_.count_b()), MPI_DOUBLE,
-                   source, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
-  Rows& m_;
-  Team& team_;
-  std::vector<double> a1_, a2_;
-};
 
 // The median pass, by its total on the slowest rank; steps of a pass are the slowest rank's of each.
 struct Measured {
@@ -169,38 +84,41 @@ bool report(const Rows& m, int threads, const char* method, const Measured& meas
   return all_right != 0;
 }
 
-bool shape(std::size_t rows, std::size_t columns, int threads, int passes) {
-  Rows m(rows, columns);
-  bool right = true;
-  {
-    Team team(threads);
-    ThreeSteps three(m, team);
-    Times ignored{};
-    m.spoil();
-    three.pass(ignored);
-    right = report(m, threads, "three-steps", measure([&](Times& t) { three.pass(t); }, passes)) && right;
-  }
-  m.spoil();
-  nigh_transpose* plan =
-      nigh_transpose_mpi(rows, columns, word, m.a, m.bytes_a(), m.b, m.bytes_b(), MPI_COMM_WORLD, threads);
+// What is timed for ours is its total alone: its steps overlap.
+bool method(Rows& m, const char* name, decltype(&nigh_transpose_mpi) make, int threads, int passes) {
+  std::memset(m.b, 0, m.bytes_b());
+  const std::unique_ptr<nigh_transpose, void (*)(nigh_transpose*)> plan(
+      make(m.rows, m.columns, bench::word, m.a, m.bytes_a(), m.b, m.bytes_b(), MPI_COMM_WORLD, threads),
+      nigh_transpose_destroy);
   if (plan == nullptr) give_up(nigh_transpose_why());
-  nigh_transpose_execute(plan);
-  const Measured ours = measure([&](Times&) { nigh_transpose_execute(plan); }, passes);
-  right = report(m, threads, "one-pass", ours) && right;
-  nigh_transpose_destroy(plan);
-  return right;
+  const auto pass = [&](Times& times) {
+    nigh_transpose_seconds seconds{};
+    if (nigh_transpose_execute(plan.get()) != 0) give_up(nigh_transpose_why());
+    if (nigh_transpose_mpi_seconds(plan.get(), &seconds) != 0) return;
+    times[reorder] = seconds.local_reorder;
+    times[on_node] = seconds.on_node;
+    times[between] = seconds.between_nodes;
+    times[turn] = seconds.local_transpose;
+  };
+  Times ignored{};
+  pass(ignored);
+  return report(m, threads, name, measure(pass, passes));
+}
+
+bool shape(std::size_t rows, std::size_t columns, int threads, int passes) {
+  Rows m(rows, columns, true);
+  const bool steps_right = method(m, "three-steps", nigh_transpose_mpi_three_steps, threads, passes);
+  return method(m, "one-pass", nigh_transpose_mpi, threads, passes) && steps_right;
 }
 
 void find_nodes() {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &here);
-  int leader = rank;
-  MPI_Bcast(&leader, 1, MPI_INT, 0, node);
-  node_of.resize(std::size_t(ranks));
-  MPI_Allgather(&leader, 1, MPI_INT, node_of.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  nodes = 0;
-  for (int i = 0; i < ranks; ++i) nodes += node_of[std::size_t(i)] == i;
+  int first = 0;
+  MPI_Comm_rank(node, &first);
+  const int leads = first == 0 ? 1 : 0;
+  MPI_Allreduce(&leads, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Comm_free(&node);
 }
 

@@ -124,6 +124,7 @@ Result<void> check(const Result<Shape>& shape, const Grid& grid, const Arrays& a
 
 Result<std::unique_ptr<nigh_fft>> make_pencils(const Demand& demand, Grid grid, const Arrays& arrays,
                                                MPI_Comm comm, int threads) {
+  if (auto usable = transpose::check_comm(comm); !usable) return tl::unexpected(usable.error());
   auto ranks = std::make_unique<Ranks>(comm);
   auto shape = Shape::make(demand);
   if (shape) std::copy_n(shape->dimensions().begin(), 3, grid.n);

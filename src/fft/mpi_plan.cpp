@@ -9,6 +9,7 @@ namespace nigh::fft {
 namespace {
 Result<std::unique_ptr<nigh_fft>> make_mpi(const Demand& demand, const Arrays& arrays, MPI_Comm comm,
                                            int threads) {
+  if (auto usable = nigh::transpose::check_comm(comm); !usable) return tl::unexpected(usable.error());
   auto ranks = std::make_unique<Ranks>(comm);
   Result<void> fine;
   if (ranks->of_rank_0(demand) != demand)
@@ -41,9 +42,13 @@ nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags
 int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags, int in_place, MPI_Comm comm,
                        nigh_fft_part* in, nigh_fft_part* out) {
   int rank = 0, size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
   auto shape = Shape::make(demand_of(dimensions, n, sign, flags));
+  if (auto usable = nigh::transpose::check_comm(comm); usable) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+  } else {
+    shape = tl::unexpected(usable.error());
+  }
   if (!shape) set_why(shape.error().message);
   const auto me = static_cast<std::size_t>(rank), ranks = static_cast<std::size_t>(size);
   const auto give = [](nigh_fft_part* where, const Part& part) {

@@ -16,6 +16,7 @@
 
 #include "fft/plan.hpp"
 #include "sys/os.hpp"
+#include "transpose/mpi_check.hpp"
 #pragma GCC visibility push(default)
 #include <nigh/fft_mpi.h>
 #pragma GCC visibility pop

@@ -34,7 +34,8 @@ constexpr std::array<Field<NetworkRange>, 3> range_fields = {
      {"process_mb_per_s", &NetworkRange::process_rate, true, -1},
      {"node_mb_per_s", &NetworkRange::node_rate, true, -1}}};
 constexpr std::array<Field<Network>, 4> network_fields = {
-    {{"latency_growth", &Network::latency_growth, false, 0}, {"rate_loss", &Network::rate_loss, false, 0},
+    {{"latency_growth", &Network::latency_growth, false, 0},
+     {"rate_loss", &Network::rate_loss, false, 0},
      {"stream_process_mb_per_s", &Network::stream_process_rate, false, 0},
      {"stream_node_mb_per_s", &Network::stream_node_rate, false, 0}}};
 constexpr std::array<Field<CopyLevel>, 2> level_fields = {

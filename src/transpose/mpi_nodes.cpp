@@ -82,17 +82,6 @@ bool by_kernel(const Nodes& nodes, const std::byte* a, std::size_t bytes, std::v
 }
 }  // namespace
 
-Result<void> check_comm(MPI_Comm comm) {
-  int begun = 0, ended = 0, inter = 0;
-  MPI_Initialized(&begun);
-  MPI_Finalized(&ended);
-  if (begun == 0 || ended != 0) return fail(Errc::invalid, "call it between MPI_Init and MPI_Finalize");
-  if (comm == MPI_COMM_NULL) return fail(Errc::invalid, "comm is MPI_COMM_NULL");
-  MPI_Comm_test_inter(comm, &inter);
-  if (inter != 0) return fail(Errc::invalid, "comm is an intercommunicator; give one group of ranks");
-  return {};
-}
-
 Nodes::Nodes(MPI_Comm comm) {
   MPI_Comm_dup(comm, &all_);
   MPI_Comm_rank(all_, &rank_);

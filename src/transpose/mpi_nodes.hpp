@@ -11,14 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.hpp"
+#include "transpose/mpi_check.hpp"
 #include "transpose/peers.hpp"
 
 namespace nigh::transpose {
-
-// Before anything collective: MPI has begun and not ended, and there are ranks to talk to; else MPI would end
-// the program.
-Result<void> check_comm(MPI_Comm comm);
 
 // Communicators of our own, so that nothing meets the program's messages.
 class Nodes {

@@ -253,7 +253,17 @@ static void refused(const char* words, nigh_fft* plan) {
   nigh_fft_destroy(plan);
 }
 
+/* Before MPI has begun it can't be asked; MPI would end the program. */
+static void nobody(MPI_Comm comm, const char* words) {
+  static double a[64], b[64];
+  const size_t n[3] = {2, 2, 2};
+  refused(words, nigh_fft_mpi(2, n, -1, 0, a, sizeof a, b, sizeof b, comm, 1));
+  refused(words, nigh_fft_mpi_pencils(n, 1, 1, -1, 0, a, sizeof a, b, sizeof b, comm, 1));
+  expect(nigh_fft_mpi_share(2, n, -1, 0, 0, comm, NULL, NULL) != 0 && strstr(nigh_fft_why(), words), words);
+}
+
 static void wrong_ones(void) {
+  nobody(MPI_COMM_NULL, "comm is MPI_COMM_NULL");
   static double a[4096], b[4096];
   const size_t n[2] = {16, 16}, mine[2] = {16, rank == size - 1 ? 8 : 16}, bytes = sizeof a,
                none[2] = {16, 0};
@@ -283,6 +293,7 @@ static void wrong_ones(void) {
 }
 
 int main(int argc, char** argv) {
+  nobody(MPI_COMM_WORLD, "call it between MPI_Init and MPI_Finalize");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

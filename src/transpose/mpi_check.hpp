@@ -1,0 +1,25 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whether a communicator can be used, asked before anything collective: MPI would end the program.
+#pragma once
+
+#include <mpi.h>
+
+#include "base/result.hpp"
+
+namespace nigh::transpose {
+
+// MPI has begun and not ended, and there are ranks to talk to.
+inline Result<void> check_comm(MPI_Comm comm) {
+  int begun = 0, ended = 0, inter = 0;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&ended);
+  if (begun == 0 || ended != 0) return fail(Errc::invalid, "call it between MPI_Init and MPI_Finalize");
+  if (comm == MPI_COMM_NULL) return fail(Errc::invalid, "comm is MPI_COMM_NULL");
+  MPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) return fail(Errc::invalid, "comm is an intercommunicator; give one group of ranks");
+  return {};
+}
+
+}  // namespace nigh::transpose
