@@ -38,10 +38,10 @@ namespace {
 
 using Complex = std::complex<double>;
 int rank = 0, ranks = 1, threads = 1;
-// Seconds that FFTW may plan a transform, in every sample: PATIENT wants minutes for the large ones. Its
-// wisdom is not kept: what it had learned within such a limit gave plans two to three times as slow the next
-// time.
-double patience = 20;
+// Seconds that FFTW may plan a transform, in every sample: PATIENT wants minutes for the large ones, and with
+// 20 its plans for MPI were half as fast as with 40. Its wisdom is not kept: what it had learned within such
+// a limit gave slower plans the next time.
+double patience = 45;
 
 [[noreturn]] void wrong_use(const char* what) {
   if (rank == 0)
