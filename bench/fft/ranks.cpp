@@ -38,10 +38,11 @@ namespace {
 
 using Complex = std::complex<double>;
 int rank = 0, ranks = 1, threads = 1;
-// Seconds that FFTW may plan a transform, in every sample: PATIENT wants minutes for the large ones. Its
-// wisdom is not kept: what it had learned within such a limit gave plans two to three times as slow the next
-// time.
-double patience = 20;
+// Seconds that FFTW may plan a transform, in every sample: PATIENT wants minutes for the large ones, and with
+// 20 its plans for MPI were half as fast as with 40. Its wisdom is not kept: what it had learned within such
+// a limit gave slower plans the next time.
+double patience = 45;
+unsigned effort = FFTW_PATIENT;  // with --quick FFTW_MEASURE
 
 [[noreturn]] void wrong_use(const char* what) {
   if (rank == 0)
@@ -134,7 +135,7 @@ fftw_complex* raw(Complex* at) { return reinterpret_cast<fftw_complex*>(at); }
 Prepared by_fftw_mpi(const Shape& n, bool turned) {
   const std::vector<std::ptrdiff_t> shape(n.begin(), n.end());
   std::ptrdiff_t count = 0, first = 0, count_out = 0, first_out = 0, all = 0;
-  const unsigned flags = FFTW_PATIENT | (turned ? FFTW_MPI_TRANSPOSED_OUT : 0U);
+  const unsigned flags = effort | (turned ? FFTW_MPI_TRANSPOSED_OUT : 0U);
   const std::size_t columns = product(n) / n[0];
   if (n.size() == 1) {
     all = fftw_mpi_local_size_1d(shape[0], MPI_COMM_WORLD, FFTW_FORWARD, flags, &count, &first, &count_out,
@@ -171,7 +172,7 @@ Prepared by_fftw_openmp(const Shape& n) {
   Complex* a = memory_for_fftw(product(n));
   const std::vector<int> shape(n.begin(), n.end());
   fftw_plan plan =
-      fftw_plan_dft(static_cast<int>(n.size()), shape.data(), raw(a), raw(a), FFTW_FORWARD, FFTW_PATIENT);
+      fftw_plan_dft(static_cast<int>(n.size()), shape.data(), raw(a), raw(a), FFTW_FORWARD, effort);
   return {hold(plan, a), [plan] { fftw_execute(plan); }, a, a, 0, product(n),
           product(n),    [](std::size_t i) { return i; }};
 }
@@ -183,7 +184,7 @@ Prepared limit(const Shape& n) {
   Complex* a = memory_for_fftw(rows * length);
   const int size = static_cast<int>(length);
   fftw_plan plan = fftw_plan_many_dft(1, &size, 1, raw(a), nullptr, 1, size, raw(a), nullptr, 1, size,
-                                      FFTW_FORWARD, FFTW_PATIENT);
+                                      FFTW_FORWARD, effort);
   const std::size_t times = n.size() == 3 ? 3 : 2;
   return {hold(plan, a),
           [=] {
@@ -305,7 +306,10 @@ int main(int argc, char** argv) {
   fftw_mpi_init();
 #endif
   const Options options = parse(argc, argv);
-  if (options.quick) patience = 1;
+  if (options.quick) {
+    patience = 1;
+    effort = FFTW_MEASURE;
+  }
   fftw_set_timelimit(patience);
   std::vector<bench::Measured> figures;
   std::string error;
