@@ -123,7 +123,11 @@ double Some::time(Calls kind, double least, const std::function<void()>& once) c
   once();  // connections are made, pages touched
   const double first = std::min(slowest(1), slowest(1));
   // What takes long evens noise out by itself; of what is short one call is mostly the clock and the barrier.
-  const int batches = first > 0.03 ? 2 : first > 0.005 ? 3 : 5, least_calls = first > 0.005 ? 1 : 3;
+  const int batches = first > 0.03           ? 2
+                      : first > 0.005        ? 3
+                      : kind == Calls::alone ? 9
+                                             : 5,
+            least_calls = first > 0.005 ? 1 : 3;
   const int calls = std::clamp(static_cast<int>(least / std::max(first, 1e-7)), least_calls, 2000);
   std::vector<double> times;
   while (static_cast<int>(times.size()) < batches) times.push_back(slowest(calls));
