@@ -251,7 +251,7 @@ Rate copying(const Where& where, const Memory& memory, std::size_t bytes) {
     if (some.member()) {
       Team team(every ? where.threads : 1);
       const nigh::transpose::Rows rows{memory.from.get(), 0, memory.to.get(), 0, 1, bytes};
-      const double seconds = some.time(Calls::alone, 0.01, [&] { nigh::transpose::copy(rows, team); });
+      const double seconds = some.time(Calls::alone, 0.004, [&] { nigh::transpose::copy(rows, team); });
       (every ? out.node : out.one) = 2e-6 * static_cast<double>(bytes) * (every ? where.each : 1) / seconds;
     }
     quiet_barrier(MPI_COMM_WORLD);
@@ -268,8 +268,8 @@ double transposing(const Where& where, const Memory& memory, std::size_t rows, s
     const std::size_t bytes = rows * columns * word;
     const nigh::transpose::Rows all{memory.from.get(), 0, memory.to.get(), 0, 1, bytes};
     const nigh::transpose::Block block{memory.from.get(), columns, memory.to.get(), rows, rows, columns};
-    const double copied = some.time(Calls::alone, 0.01, [&] { nigh::transpose::copy(all, team); });
-    out = copied / some.time(Calls::alone, 0.01, [&] { nigh::transpose::transpose(block, word, team); });
+    const double copied = some.time(Calls::alone, 0.004, [&] { nigh::transpose::copy(all, team); });
+    out = copied / some.time(Calls::alone, 0.004, [&] { nigh::transpose::transpose(block, word, team); });
   }
   quiet_barrier(MPI_COMM_WORLD);
   return out;
