@@ -123,7 +123,11 @@ double Some::time(Calls kind, double least, const std::function<void()>& once) c
   once();  // connections are made, pages touched
   const double first = std::min(slowest(1), slowest(1));
   // What takes long evens noise out by itself; of what is short one call is mostly the clock and the barrier.
-  const int batches = first > 0.03 ? 2 : first > 0.005 ? 3 : 5, least_calls = first > 0.005 ? 1 : 3;
+  const int batches = first > 0.03           ? 2
+                      : first > 0.005        ? 3
+                      : kind == Calls::alone ? 9
+                                             : 5,
+            least_calls = first > 0.005 ? 1 : 3;
   const int calls = std::clamp(static_cast<int>(least / std::max(first, 1e-7)), least_calls, 2000);
   std::vector<double> times;
   while (static_cast<int>(times.size()) < batches) times.push_back(slowest(calls));
@@ -247,7 +251,7 @@ Rate copying(const Where& where, const Memory& memory, std::size_t bytes) {
     if (some.member()) {
       Team team(every ? where.threads : 1);
       const nigh::transpose::Rows rows{memory.from.get(), 0, memory.to.get(), 0, 1, bytes};
-      const double seconds = some.time(Calls::alone, 0.01, [&] { nigh::transpose::copy(rows, team); });
+      const double seconds = some.time(Calls::alone, 0.004, [&] { nigh::transpose::copy(rows, team); });
       (every ? out.node : out.one) = 2e-6 * static_cast<double>(bytes) * (every ? where.each : 1) / seconds;
     }
     quiet_barrier(MPI_COMM_WORLD);
@@ -264,8 +268,8 @@ double transposing(const Where& where, const Memory& memory, std::size_t rows, s
     const std::size_t bytes = rows * columns * word;
     const nigh::transpose::Rows all{memory.from.get(), 0, memory.to.get(), 0, 1, bytes};
     const nigh::transpose::Block block{memory.from.get(), columns, memory.to.get(), rows, rows, columns};
-    const double copied = some.time(Calls::alone, 0.01, [&] { nigh::transpose::copy(all, team); });
-    out = copied / some.time(Calls::alone, 0.01, [&] { nigh::transpose::transpose(block, word, team); });
+    const double copied = some.time(Calls::alone, 0.004, [&] { nigh::transpose::copy(all, team); });
+    out = copied / some.time(Calls::alone, 0.004, [&] { nigh::transpose::transpose(block, word, team); });
   }
   quiet_barrier(MPI_COMM_WORLD);
   return out;

@@ -40,8 +40,9 @@ CopyRates read_copying(const json& in, int cores) {
   // A cache that is no faster than memory is none (CPUs are shared, or it is another's).
   if (near > far) out.levels.push_back(level(cache, 1, in.at("cache_one").get<double>(), near));
   out.levels.push_back(level(0, 0, in.at("memory_one").get<double>(), far));
-  out.transpose_powers = in.at("transpose_powers").get<double>();
-  out.transpose_others = in.at("transpose_others").get<double>();
+  // A copy is the limit: more is what disturbed the copy.
+  out.transpose_powers = std::min(in.at("transpose_powers").get<double>(), 1.0);
+  out.transpose_others = std::min(in.at("transpose_others").get<double>(), 1.0);
   out.barrier_us = cores > 1 ? in.at("barrier_us").get<double>() / std::log2(cores) : 0;
   out.message_us = in.at("message_us").get<double>();
   out.source = Source::measured;
