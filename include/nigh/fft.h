@@ -40,6 +40,7 @@ enum {
 
 /* in == out: in place; else they do not overlap. Both with the bytes that are there. One dimension is done as
  * a matrix of nigh_fft_factor(n) rows; a transposed spectrum has X[k1 + n1 * k2] in row k1 of n1, column k2.
+ * Backward, from natural order, of n / nigh_fft_factor(n) rows, as they come out of forward.
  * threads: that work on it, the caller among them; 0: as many as this process has CPUs. */
 nigh_fft* nigh_fft_plan(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
                         void* out, size_t out_bytes, int threads);

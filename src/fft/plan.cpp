@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "fft/builder.hpp"
@@ -69,7 +70,13 @@ Result<const Backend*> find_rows(const Shape& shape) {
   const char* wanted = std::getenv("NIGH_FFT_LOCAL");
   if (wanted == nullptr || std::strcmp(wanted, "fftw") != 0) return nullptr;
   const auto found = fftw();
-  return found ? *found : nullptr;
+  if (found) return *found;
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    std::fprintf(stderr, "nigh fft: NIGH_FFT_LOCAL=fftw: %s; rows are done by pocketfft\n",
+                 found.error().message.c_str());
+  });
+  return nullptr;
 }
 Memory plain_memory(std::size_t bytes) {
   const std::size_t whole = (bytes + huge) / huge * huge;
