@@ -40,7 +40,8 @@ def placed(told, hosts, each):
 
 def ranks():
     build(f"mpicc.{LIBRARY}", HERE / "ranks.c", "-Wno-stringop-overflow")
-    placed(jobs("-n 4 --slots 2", [MPIRUN, "-n", 8, OUT]), 4, 2)
+    # MPICH may not come out of its MPI_Finalize (docs/testing-hosts.md), with many ranks on few CPUs most of all.
+    steadily(lambda: placed(jobs("-n 4 --slots 2", [MPIRUN, "-n", 8, OUT]), 4, 2))
     steadily(links)
 
 

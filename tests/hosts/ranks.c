@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   /* MPICH 4.0 over UCX's TCP: a rank that makes progress while another closes its connection waits for that
    * one in MPI_Finalize, forever. So all stop together, and none begins before all have. */
   MPI_Barrier(MPI_COMM_WORLD);
-  usleep(50000);
+  usleep(400000);
   MPI_Finalize();
   return all;
 }

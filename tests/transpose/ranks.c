@@ -434,7 +434,7 @@ int main(int argc, char** argv) {
 #ifdef MPICH_VERSION
   /* Over TCP MPICH 4.0 may wait in MPI_Finalize for one that is there already (docs/testing-hosts.md). */
   MPI_Barrier(MPI_COMM_WORLD);
-  usleep(50000);
+  usleep(400000);
 #endif
   MPI_Finalize();
   return all != 0;
