@@ -137,14 +137,19 @@ TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int c
   out.told.push_back(network_line(out.network, given      ? source_name(machine.network.source)
                                                : measured ? measured_by(*mpi)
                                                           : "assumed: 100 Gbit/s"));
-  if (!machine.copying.empty() || mpi != nullptr) {
-    const bool of_file = !machine.copying.empty();
-    out.copying = of_file ? machine.copying : mpi->copying;
-    if (!of_file) own = mpi->cores;
+  const auto tell = [&out](const std::string& source) {
     const CopyLevel& memory = out.copying.levels.back();
-    out.told.push_back(fmt::format(
-        "copying ({}): memory {:.4g} MB/s a node, {:.4g} one core, read and written",
-        of_file ? source_name(out.copying.source) : measured_by(*mpi), memory.node_rate, memory.core_rate));
+    out.told.push_back(
+        fmt::format("copying ({}): memory {:.4g} MB/s a node, {:.4g} one core, read and written", source,
+                    memory.node_rate, memory.core_rate));
+  };
+  if (!machine.copying.empty()) {
+    out.copying = machine.copying;
+    tell(source_name(out.copying.source));
+  } else if (mpi != nullptr && !mpi->copying.empty()) {
+    out.copying = mpi->copying;
+    own = mpi->cores;
+    tell(measured_by(*mpi));
   } else {
     out.copying = known_rates(machine, probe, out.told);
   }
