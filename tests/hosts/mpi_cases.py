@@ -108,7 +108,7 @@ def hybrid():
     says = "echo rank on $(hostname) with ${OMP_NUM_THREADS:-none} threads"
     run = [NIGH, "run", "--auto-hybrid", "--transpose", "1000x1000"]
     told = jobs("-n 2 --slots 4", [*run, "--", MPIRUN, "-n", 99, "sh", "-c", says])
-    chosen = re.search(r"2 nodes x 4 cores .*: (\d) ranks? x (\d) threads?,", told.err)
+    chosen = re.search(r"2 nodes x 4 cores .*?: (\d) ranks? x (\d) threads?,", told.err)
     check(chosen and "-n 99 becomes" in told.err, f"it does not say what it chose: {told}")
     ranks, threads = (int(x) for x in chosen.groups())
     found = sorted(re.findall(r"rank on (\S+) with (\S+) threads", told.out))
