@@ -48,7 +48,7 @@ struct StepCurve {
 
 constexpr double width = 340, height = 200, left = 46, right = 10, top = 8, bottom = 22;  // of a picture
 
-// StepTimes axes logarithmic. Points: measured; lines: predicted. The first series has the first colour.
+// Both axes are logarithmic. Points: measured; lines: predicted. The first series has the first colour.
 std::string chart(const std::string& title, const std::vector<StepCurve>& all) {
   double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0;
   for (const StepCurve& series : all)
@@ -58,7 +58,7 @@ std::string chart(const std::string& title, const std::vector<StepCurve>& all) {
       low_y = std::min({low_y, p.y.measured, p.y.predicted});
       high_y = std::max({high_y, p.y.measured, p.y.predicted});
     }
-  if (high_x <= low_x || low_y <= 0) return "";
+  if (high_x <= low_x || high_y <= low_y || low_y <= 0) return "";
   const auto at_x = [&](double x) {
     return left + std::log(x / low_x) / std::log(high_x / low_x) * (width - left - right);
   };

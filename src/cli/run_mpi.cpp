@@ -6,8 +6,8 @@
 // Open MPI's has to be told what other nodes need.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
+#include "cli/probe_mpi.hpp"
 #include "cli/run.hpp"
 #include "sys/program.hpp"
 
@@ -50,14 +50,6 @@ Result<void> set_space_variables(LaunchEnvironment& environment, const RunOption
 
 namespace {
 
-bool is_open_mpi(const std::string& word) {
-  auto path = sys::find_program(word);
-  if (!path) return false;
-  std::error_code error;
-  std::string name = std::filesystem::canonical(*path, error).filename().string();
-  return name == "orterun" || name == "prterun" || name.find("openmpi") != std::string::npos;
-}
-
 bool names_other_nodes(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     for (const char* option : {"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile",
@@ -85,7 +77,8 @@ std::vector<std::string> names_to_forward(const LaunchEnvironment& environment) 
 // Open MPI's mpirun takes a list in a variable, but not together with -x on the command line.
 void forward(LaunchEnvironment& environment, const RunOptions& options) {
   constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
-  if (!is_open_mpi(options.command.front()) || !names_other_nodes(options.command)) return;
+  if (library_of_launcher(options.command.front()) != "openmpi" || !names_other_nodes(options.command))
+    return;
   bool users = std::find(options.command.begin(), options.command.end(), "-x") != options.command.end() ||
                openmp::find_entry(environment.variables, list_name) != nullptr;
   std::string list, words;

@@ -48,7 +48,7 @@ Result<void> Builder::rows_first() {
   } else {
     inner_dimension(shape_.dimensions().size() - 1, in_, rows);
   }
-  inner_dimensions(false, rows);
+  inner_dimensions(rows);
   wait();
   if (auto done = down(rows, out_, turned, nullptr); !done) return done;
   wait();
@@ -66,7 +66,7 @@ Result<void> Builder::columns_first() {
   wait();
   if (auto done = down(in_, rows, false, nullptr); !done) return done;
   wait();
-  inner_dimensions(false, rows);
+  inner_dimensions(rows);
   real_rows(rows, out_);
   return {};
 }
@@ -88,12 +88,8 @@ Result<void> Builder::from_turned() {
   wait();
   if (auto done = turn_back(columns, rows, !to_reals || two); !done) return done;
   wait();
-  if (to_reals) {
-    inner_dimensions(false, rows);
-    if (rows.at != out_.at) real_rows(rows, out_);
-  } else {
-    inner_dimensions(false, rows);
-  }
+  inner_dimensions(rows);
+  if (to_reals && rows.at != out_.at) real_rows(rows, out_);
   return {};
 }
 
@@ -237,8 +233,8 @@ void Builder::inner_dimension(std::size_t axis, const Array& from, const Array& 
   add(pass, (rows ? "rows of " : "lines within rows, of ") + std::to_string(n[axis]));
 }
 
-void Builder::inner_dimensions(bool last_too, const Array& array) {
-  for (std::size_t axis = shape_.dimensions().size() - (last_too ? 1 : 2); axis >= 1; --axis)
+void Builder::inner_dimensions(const Array& array) {
+  for (std::size_t axis = shape_.dimensions().size() - 2; axis >= 1; --axis)
     inner_dimension(axis, array, array);
 }
 

@@ -66,7 +66,7 @@ class Builder {
 
   // Transforms along the dimensions of a row, within an array.
   void inner_dimension(std::size_t axis, const Array& from, const Array& to);
-  void inner_dimensions(bool last_too, const Array& array);
+  void inner_dimensions(const Array& array);  // all but the last
   void real_rows(const Array& from, const Array& to);
   // Between a long transform of neighbours taken as complex numbers and the spectrum of reals, in blocks of
   // rows or columns.
