@@ -35,7 +35,8 @@ enum {
   NIGH_FFT_DESTROY_INPUT = 16, /* `in` may be used for what lies between: less memory, sometimes faster */
   NIGH_FFT_FFTW = 32           /* rows by FFTW (GPL), if libnigh-fft-fftw.so is there; else an error. The
                                 * environment variable NIGH_FFT_LOCAL=fftw asks for it, too, and is content
-                                * with pocketfft. */
+                                * without; NIGH_FFT_LOCAL=pocketfft asks for pocketfft where nigh has kernels
+                                * of its own. */
 };
 
 /* in == out: in place; else they do not overlap. Both with the bytes that are there. One dimension is done as

@@ -15,8 +15,8 @@ Array array_of(World& world, void* at, std::size_t bytes) {
 }
 }  // namespace
 
-Builder::Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Backend* rows)
-    : recipe_(plan, shape.precision(), rows),
+Builder::Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Local& local)
+    : recipe_(plan, shape.precision(), local),
       shape_(shape),
       in_(array_of(recipe_.world(), arrays.in, arrays.in_bytes)),
       out_(array_of(recipe_.world(), arrays.out, arrays.out_bytes)),
@@ -118,7 +118,6 @@ Result<void> Builder::long_one() {
     pass.lines = own_rows();
     pass.from = {{{rows.at, 0, n2}}, element_, n2 * element_, 0, 0};
     pass.to = columns_of_all(out_, shape_.deal_rows(ranks_).first(me_), 0);
-    pass.rows = row_plan(n2, kind());
     add(pass, "rows of " + std::to_string(n2) + ", put into columns");
   } else if (auto done = turn(rows, out_, false); !done) {
     return done;
@@ -141,7 +140,6 @@ Result<void> Builder::long_one_back() {
   pass.lines = own_rows();
   pass.from = {{{in_.at, 0, n2}}, element_, n2 * element_, 0, 0};
   pass.to = {{{rows.at, 0, n2}}, element_, n2 * element_, 0, 0};
-  pass.rows = row_plan(n2, kind());
   pass.twiddles = recipe_.twiddles(shape_.rows() * shape_.columns(), shape_.sign());
   pass.first_line = shape_.deal_rows(ranks_).first(me_);
   add(pass, "rows of " + std::to_string(n2) + " with factors");
@@ -229,7 +227,6 @@ void Builder::inner_dimension(std::size_t axis, const Array& from, const Array& 
                0};
   pass.to = pass.from;
   pass.to.pieces[0].at = to.at;
-  pass.rows = row_plan(n[axis], kind());
   add(pass, (rows ? "rows of " : "lines within rows, of ") + std::to_string(n[axis]));
 }
 
@@ -250,7 +247,6 @@ void Builder::real_rows(const Array& from, const Array& to) {
       {{from.at, 0, shape_.last()}}, forward ? element_ / 2 : element_, forward ? reals : spectrum, 0, 0};
   pass.to = {
       {{to.at, 0, shape_.last()}}, forward ? element_ : element_ / 2, forward ? spectrum : reals, 0, 0};
-  pass.rows = row_plan(shape_.last(), kind);
   add(pass, "rows of " + std::to_string(shape_.last()) + " reals");
 }
 
@@ -262,7 +258,6 @@ Result<void> Builder::down(const Array& from, const Array& to, bool turned, cons
     pass.lines = own_columns();
     pass.from = rows_of_all(from, first);
     pass.to = turned ? own_columns(to) : rows_of_all(to, first);
-    pass.rows = row_plan(shape_.rows(), kind());
     pass.twiddles = twiddles;
     pass.first_line = first;
     add(pass, "columns of " + std::to_string(shape_.rows()) + (turned ? ", put into rows" : ", put back"));
@@ -285,7 +280,6 @@ void Builder::turned_rows(const Array& from, const Array& to, const Twiddles* tw
   pass.lines = own_columns();
   pass.from = own_columns(from);
   pass.to = own_columns(to);
-  pass.rows = row_plan(shape_.rows(), kind());
   pass.twiddles = twiddles;
   pass.first_line = shape_.deal_columns(ranks_).first(me_);
   add(pass, "rows of " + std::to_string(shape_.rows()) + (twiddles != nullptr ? " with factors" : ""));
@@ -311,7 +305,6 @@ Result<void> Builder::turn_back(const Array& from, const Array& to, bool transfo
   pass.to = straight_to_reals
                 ? View{{{to.at, 0, shape_.last()}}, element_ / 2, reals, 0, 0}
                 : View{{{to.at, 0, n.back()}}, element_, shape_.columns() * element_, n.back() * element_, 0};
-  pass.rows = moves ? nullptr : row_plan(pass.transform.n, how);
   add(pass, "rows of " + std::to_string(pass.transform.n) + (moves ? ", moved" : ", fetched from columns"));
   return {};
 }

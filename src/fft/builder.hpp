@@ -25,15 +25,14 @@ struct Array {
 // What steps are made of, for any plan.
 class Recipe {
  public:
-  // rows: nullptr is pocketfft.
-  Recipe(nigh_fft& plan, Precision precision, const Backend* rows)
-      : plan_(plan), precision_(precision), backend_(rows) {}
+  Recipe(nigh_fft& plan, Precision precision, const Local& local)
+      : plan_(plan), precision_(precision), local_(local) {}
+  // What transforms its lines is chosen here.
   void pass(Pass pass, const std::string& says);
   void wait();  // for all ranks
   void step(Step step);
   // Rows that lie one after the other.
   void rows(std::size_t n, Kind kind, std::size_t count, std::byte* from, std::byte* to);
-  const RowPlan* row_plan(std::size_t n, Kind kind);
   const Twiddles* twiddles(std::size_t n, int sign);
   // Collective.
   Result<std::byte*> memory(std::size_t bytes);
@@ -45,13 +44,17 @@ class Recipe {
  private:
   nigh_fft& plan_;
   Precision precision_;
-  const Backend* backend_;
+  const RowPlan* row_plan(const Transform& transform);
+  const LanePlan* lane_plan(const Transform& transform);
+
+  Local local_;
   std::map<std::pair<std::size_t, Kind>, const RowPlan*> row_plans_;
+  std::map<std::pair<std::size_t, Kind>, const LanePlan*> lane_plans_;
 };
 
 class Builder {
  public:
-  Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Backend* rows);
+  Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const Local& local);
   // Collective.
   Result<void> build();
 
@@ -88,7 +91,6 @@ class Builder {
   Result<Array> work(std::size_t bytes);
   Result<Array> work_rows();
   Result<Array> work_columns();
-  const RowPlan* row_plan(std::size_t n, Kind kind) { return recipe_.row_plan(n, kind); }
   [[nodiscard]] Kind kind() const { return shape_.forward() ? Kind::forward : Kind::backward; }
   [[nodiscard]] Transform transform(std::size_t n, Kind kind) const { return {n, kind, shape_.precision()}; }
   [[nodiscard]] std::size_t own_rows() const { return shape_.deal_rows(ranks_).count(me_); }

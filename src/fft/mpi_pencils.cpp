@@ -16,8 +16,8 @@ struct Grid {
 
 class Pencils {
  public:
-  Pencils(nigh_fft& plan, const Shape& shape, const Grid& grid, const Backend* rows, MPI_Comm comm)
-      : recipe_(plan, shape.precision(), rows), shape_(shape), grid_(grid), comm_(comm) {
+  Pencils(nigh_fft& plan, const Shape& shape, const Grid& grid, const Local& local, MPI_Comm comm)
+      : recipe_(plan, shape.precision(), local), shape_(shape), grid_(grid), comm_(comm) {
     for (int axis = 0; axis < 3; ++axis) {
       std::size_t count[3];
       nigh_transpose_pencils_share(grid.n, grid.p, grid.q, axis, comm, nullptr, count);
@@ -136,9 +136,9 @@ Result<std::unique_ptr<nigh_fft>> make_pencils(const Demand& demand, Grid grid, 
   if (fine) fine = check(shape, grid, arrays, comm);
   if (fine && (threads < 0 || threads > 4096))
     fine = fail(Errc::invalid, "threads is not a number from 0 to 4096");
-  Result<const Backend*> rows = nullptr;
-  if (fine) rows = find_rows(*shape);
-  if (!rows) fine = tl::unexpected(rows.error());
+  Result<Local> local;
+  if (fine) local = find_local(*shape);
+  if (!local) fine = tl::unexpected(local.error());
   fine = ranks->agree(fine);
   if (!fine) return tl::unexpected(fine.error());
   const int share = ranks->share_of_cpus();
@@ -147,7 +147,7 @@ Result<std::unique_ptr<nigh_fft>> make_pencils(const Demand& demand, Grid grid, 
                                          shape->text() + ", pencils over " + std::to_string(grid.p) + " x " +
                                              std::to_string(grid.q) + " ranks\n",
                                          threads == 0 ? share : threads);
-  Pencils pencils(*plan, *shape, grid, *rows, comm);
+  Pencils pencils(*plan, *shape, grid, *local, comm);
   fine = pencils.build(static_cast<std::byte*>(arrays.in), static_cast<std::byte*>(arrays.out));
   fine = world.agree(fine);
   if (!fine) return tl::unexpected(fine.error());

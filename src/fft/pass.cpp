@@ -6,37 +6,17 @@
 #include <cstring>
 #include <new>
 
-#include "fft/room.hpp"
-#include "transpose/local.hpp"
+#include "fft/lane_pass.hpp"
+#include "fft/panel.hpp"
 
 namespace nigh::fft {
 
 namespace {
 using transpose::line;
-using transpose::Range;
 
 constexpr std::size_t panel_bytes = std::size_t{512} << 10;
 constexpr std::size_t least_lines = 4, most_lines = 16;
 constexpr std::size_t ahead = 12;  // elements that are prefetched before they are wanted
-
-struct Panel {
-  std::size_t matrix, first, count;
-};
-
-// Calls work(piece address for element `begin`, begin, end) for each part of a line of `matrix` that lies in
-// one place.
-template <class Work>
-void each_piece(const View& view, std::size_t n, std::size_t matrix, const Work& work) {
-  const std::size_t origin = matrix * view.flat;
-  for (const Piece& piece : view.pieces) {
-    const std::size_t begin = std::max(piece.first, origin),
-                      end = std::min(piece.first + piece.count, origin + n);
-    if (begin >= end) continue;
-    std::byte* at = piece.at + (begin - piece.first) * view.element;
-    if (view.flat == 0) at += matrix * view.matrix;
-    work(at, begin - origin, end - origin);
-  }
-}
 
 // Elements of two or four words, between a panel's rows and lines that are next to each other.
 template <class Element, bool in>
@@ -183,18 +163,15 @@ class Worker {
 }  // namespace
 
 void run_part(const Pass& pass, int part, int parts) {
+  if (pass.lanes != nullptr) return run_lanes(pass, part, parts);
   const std::size_t row = std::max(pass.transform.from_bytes(), pass.transform.to_bytes());
   const std::size_t lines = std::clamp(
       panel_bytes / std::max<std::size_t>(1, row) / least_lines * least_lines, least_lines, most_lines);
-  const std::size_t of_matrix = (pass.lines + lines - 1) / lines;
-  const Range mine = transpose::share(of_matrix * pass.matrices, 1, static_cast<std::size_t>(part),
-                                      static_cast<std::size_t>(parts));
-  if (mine.first >= mine.end) return;
-  const Worker worker(pass, lines);
-  for (std::size_t i = mine.first; i < mine.end; ++i) {
-    const std::size_t first = i % of_matrix * lines;
-    worker.panel({i / of_matrix, first, std::min(lines, pass.lines - first)});
-  }
+  std::unique_ptr<Worker> worker;
+  each_panel(pass, lines, part, parts, [&](const Panel& panel) {
+    if (worker == nullptr) worker = std::make_unique<Worker>(pass, lines);
+    worker->panel(panel);
+  });
 }
 
 }  // namespace nigh::fft

@@ -16,8 +16,10 @@
 
 #include <vector>
 
+#include "fft/lanes.hpp"
 #include "fft/rows.hpp"
 #include "fft/twiddles.hpp"
+#include "transpose/local.hpp"
 
 namespace nigh::fft {
 
@@ -43,7 +45,9 @@ struct Pass {
   bool only_moves = false;  // no transform: lines of complex elements are moved as they are
   std::size_t matrices = 1, lines = 0;
   View from, to;
+  // What transforms: one of them, unless this only moves.
   const RowPlan* rows = nullptr;
+  const LanePlan* lanes = nullptr;
   // Element k of line l is multiplied by w^(k * (l + first)) afterwards.
   const Twiddles* twiddles = nullptr;
   std::size_t first_line = 0;

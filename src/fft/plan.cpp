@@ -65,19 +65,32 @@ Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size
   return {};
 }
 
-Result<const Backend*> find_rows(const Shape& shape) {
-  if (shape.has(NIGH_FFT_FFTW)) return fftw();
+Result<Local> find_local(const Shape& shape) {
+  if (shape.has(NIGH_FFT_FFTW)) {
+    const auto found = fftw();
+    if (!found) return tl::unexpected(found.error());
+    return Local{false, *found};
+  }
   const char* wanted = std::getenv("NIGH_FFT_LOCAL");
-  if (wanted == nullptr || std::strcmp(wanted, "fftw") != 0) return nullptr;
-  const auto found = fftw();
-  if (found) return *found;
+  const std::string local = wanted == nullptr ? "" : wanted;
   static std::once_flag once;
-  std::call_once(once, [&] {
-    std::fprintf(stderr, "nigh fft: NIGH_FFT_LOCAL=fftw: %s; rows are done by pocketfft\n",
-                 found.error().message.c_str());
-  });
-  return nullptr;
+  if (local == "pocketfft") return Local{false, nullptr};
+  if (local == "fftw") {
+    const auto found = fftw();
+    if (found) return Local{false, *found};
+    std::call_once(once, [&] {
+      std::fprintf(stderr, "nigh fft: NIGH_FFT_LOCAL=fftw: %s; nigh's own are used\n",
+                   found.error().message.c_str());
+    });
+  } else if (!local.empty()) {
+    std::call_once(once, [&] {
+      std::fprintf(stderr, "nigh fft: NIGH_FFT_LOCAL=%s is neither fftw nor pocketfft; nigh's own are used\n",
+                   local.c_str());
+    });
+  }
+  return Local{};
 }
+
 Memory plain_memory(std::size_t bytes) {
   const std::size_t whole = (bytes + huge) / huge * huge;
   return {static_cast<std::byte*>(std::aligned_alloc(huge, whole)), [](std::byte* at) { std::free(at); }};
@@ -103,16 +116,16 @@ Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const 
     fine = check_arrays(arrays, shape->in(all.rank(), all.ranks(), in_place).bytes,
                         shape->out(all.rank(), all.ranks(), in_place).bytes, shape->element() / 2, true);
   }
-  Result<const Backend*> rows = nullptr;
-  if (fine) rows = find_rows(*shape);
-  if (!rows) fine = tl::unexpected(rows.error());
+  Result<Local> local;
+  if (fine) local = find_local(*shape);
+  if (!local) fine = tl::unexpected(local.error());
   fine = all.agree(fine);
   if (!fine) return tl::unexpected(fine.error());
   const std::string text = shape->text() + "\n";
   auto plan =
       std::make_unique<nigh_fft>(std::move(world), text, threads == 0 ? threads_of_process() : threads);
   try {
-    fine = Builder(*plan, *shape, arrays, *rows).build();
+    fine = Builder(*plan, *shape, arrays, *local).build();
   } catch (const std::exception& error) { fine = fail(Errc::io, error.what()); }
   fine = all.agree(fine);
   if (!fine) return tl::unexpected(fine.error());

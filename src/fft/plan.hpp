@@ -75,8 +75,8 @@ int threads_of_process();
 // Whether there are as many bytes as are wanted, of which no two are the same, unless both arrays are one.
 Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size_t out_wanted,
                           std::size_t real, bool may_be_one);
-// nullptr: pocketfft.
-Result<const Backend*> find_rows(const Shape& shape);
+// What flags and environment ask for.
+Result<Local> find_local(const Shape& shape);
 // Of this process alone, at a huge page.
 Memory plain_memory(std::size_t bytes);
 

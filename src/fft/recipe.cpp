@@ -16,9 +16,18 @@ transpose::Team& Recipe::team() { return plan_.team_; }
 void Recipe::step(Step step) { plan_.steps_.push_back(std::move(step)); }
 
 void Recipe::pass(Pass pass, const std::string& says) {
+  std::string how;
+  if (!pass.only_moves && local_.lanes) pass.lanes = lane_plan(pass.transform);
+  if (pass.lanes != nullptr && pass.lines * 2 < pass.lanes->lanes()) pass.lanes = nullptr;  // most would idle
+  if (pass.lanes != nullptr) {
+    how = " (" + std::to_string(pass.lanes->n1()) + " x " + std::to_string(pass.lanes->n2()) + ", " +
+          pass.lanes->set().name + ")";
+  } else if (!pass.only_moves) {
+    pass.rows = row_plan(pass.transform);
+  }
   const auto held = std::make_shared<const Pass>(std::move(pass));
   transpose::Team& team = plan_.team_;
-  step({says, [held, &team]() -> Result<void> {
+  step({says + how, [held, &team]() -> Result<void> {
           std::atomic<bool> scarce = false;
           team.run([&](int thread) {
             try {
@@ -48,7 +57,6 @@ void Recipe::rows(std::size_t n, Kind kind, std::size_t count, std::byte* from, 
       {{from, 0, n}}, kind == Kind::real_forward ? element / 2 : element, rows.transform.from_bytes(), 0, 0};
   rows.to = {
       {{to, 0, n}}, kind == Kind::real_backward ? element / 2 : element, rows.transform.to_bytes(), 0, 0};
-  rows.rows = row_plan(n, kind);
   pass(std::move(rows), "rows of " + std::to_string(n) + (is_real(kind) ? " reals" : ""));
 }
 
@@ -63,14 +71,25 @@ Result<std::byte*> Recipe::memory(std::size_t bytes) {
   return memory.get();
 }
 
-const RowPlan* Recipe::row_plan(std::size_t n, Kind kind) {
-  const RowPlan*& known = row_plans_[{n, kind}];
+const RowPlan* Recipe::row_plan(const Transform& transform) {
+  const RowPlan*& known = row_plans_[{transform.n, transform.kind}];
   if (known == nullptr) {
-    const Transform rows = transform(n, kind);
     const std::shared_ptr<const RowPlan> plan(
-        (backend_ != nullptr ? *backend_ : pocketfft_for(rows)).plan(rows));
+        (local_.rows != nullptr ? *local_.rows : pocketfft_for(transform)).plan(transform));
     if (plan == nullptr)
-      throw std::runtime_error("rows of " + std::to_string(n) + " elements are too long for FFTW");
+      throw std::runtime_error("rows of " + std::to_string(transform.n) + " elements are too long for FFTW");
+    plan_.held_.push_back(plan);
+    known = plan.get();
+  }
+  return known;
+}
+
+const LanePlan* Recipe::lane_plan(const Transform& transform) {
+  const LanePlan*& known = lane_plans_[{transform.n, transform.kind}];
+  if (known == nullptr) {
+    const LaneSet* set = LanePlan::set_for(transform);
+    if (set == nullptr) return nullptr;
+    const auto plan = std::make_shared<const LanePlan>(transform, *set);
     plan_.held_.push_back(plan);
     known = plan.get();
   }

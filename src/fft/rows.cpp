@@ -9,17 +9,13 @@
 
 #include <string>
 
+#include "base/vectors.hpp"
+
 namespace nigh::fft {
 
 namespace {
 #ifdef NIGH_FFT_VECTORS
 constexpr std::size_t own_cache = std::size_t{512} << 10;
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd");
-}
 // What a group of rows fills, in two buffers.
 std::size_t group_bytes(const Transform& transform, const Backend& backend) {
   return 4 * transform.n * backend.vector_bytes;

@@ -73,6 +73,12 @@ struct Backend {
   std::unique_ptr<RowPlan> (*plan)(const Transform& transform);
 };
 
+// What does the transforms of a plan: lanes.hpp where it can, if `lanes`; else rows, nullptr: by pocketfft.
+struct Local {
+  bool lanes = true;
+  const Backend* rows = nullptr;
+};
+
 extern const Backend pocketfft_base;
 #ifdef NIGH_FFT_VECTORS
 extern const Backend pocketfft_avx2, pocketfft_avx512;

@@ -7,6 +7,8 @@
 
 #include <type_traits>
 
+#include "base/vectors.hpp"
+
 // What is not worth a set of its own, and what has no vectors of a size that the compiler knows.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -19,20 +21,6 @@
 namespace nigh::transpose {
 
 namespace {
-#if HWY_TARGETS & HWY_AVX2
-bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-}
-#endif
-#if HWY_TARGETS & HWY_AVX3
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
-}
-#endif
-
 std::vector<const Kernels*> find() {
   std::vector<const Kernels*> found{&HWY_STATIC_DISPATCH(table)};
 #if HWY_TARGETS & HWY_AVX2 & ~HWY_STATIC_TARGET

@@ -1,0 +1,198 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fft/lane_pass.hpp"
+
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "fft/panel.hpp"
+#include "fft/room.hpp"
+
+namespace nigh::fft {
+
+namespace {
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t ahead = 8;  // elements that are prefetched before they are wanted
+using transpose::line;
+
+struct GiveRoom {
+  void operator()(std::byte* room) const { give_room(room); }
+};
+using Room = std::unique_ptr<std::byte, GiveRoom>;
+Room room_of(std::size_t bytes) {
+  Room room(static_cast<std::byte*>(get_room(bytes)));
+  if (room == nullptr) throw std::bad_alloc();
+  return room;
+}
+
+// How lines lie to each other: elements of all of them together, those of each, or none.
+enum class Lie : std::uint8_t { columns, rows, apart };
+
+// Where the elements of a panel are in an array.
+class Side {
+ public:
+  Side(const View& view, std::size_t n, std::size_t element)
+      : view_(view),
+        lie_(view.line == element      ? Lie::columns
+             : view.element == element ? Lie::rows
+                                       : Lie::apart),
+        at_(n) {}
+  [[nodiscard]] Lie lie() const { return lie_; }
+  [[nodiscard]] Spots spots(const Panel& panel) const {
+    return {at_.data(), static_cast<std::ptrdiff_t>(panel.first * view_.line)};
+  }
+  // All elements of the first line of a matrix begin at a cache line.
+  [[nodiscard]] bool at_lines() const { return at_lines_; }
+
+  void go_to(const Panel& panel) {
+    if (matrix_ == panel.matrix) return;
+    matrix_ = panel.matrix;
+    at_lines_ = true;
+    each_piece(view_, at_.size(), matrix_, [&](std::byte* at, std::size_t begin, std::size_t end) {
+      for (std::size_t e = begin; e < end; ++e, at += view_.element) {
+        at_[e] = at;
+        at_lines_ = at_lines_ && reinterpret_cast<std::uintptr_t>(at) % line == 0;
+      }
+    });
+  }
+  // Calls work(address of element `begin` of the panel's first line, begin, end).
+  template <class Work>
+  void each_run(const Panel& panel, const Work& work) const {
+    each_piece(view_, at_.size(), matrix_, [&](std::byte* at, std::size_t begin, std::size_t end) {
+      work(at + panel.first * view_.line, begin, end);
+    });
+  }
+  [[nodiscard]] std::size_t line_bytes() const { return view_.line; }
+
+ private:
+  const View& view_;
+  Lie lie_;
+  std::size_t matrix_ = none;
+  bool at_lines_ = false;
+  std::vector<std::byte*> at_;
+};
+
+class Worker {
+ public:
+  Worker(const Pass& pass, bool streamed)
+      : pass_(pass),
+        plan_(*pass.lanes),
+        element_(bytes_of_complex(pass.transform.precision)),
+        streamed_(streamed),
+        from_(pass.from, plan_.n(), element_),
+        to_(pass.to, plan_.n(), element_),
+        slots_(plan_.n()),
+        done_(plan_.n()),
+        scratch_(room_of(plan_.scratch_bytes())) {
+    for (std::size_t e = 0; e < slots_.size(); ++e) {
+      slots_[e] = slot(e / plan_.n2(), e % plan_.n2());
+      done_[e] = slot(e % plan_.n1(), e / plan_.n1());
+    }
+    if (pass.twiddles != nullptr) turns_ = room_of(plan_.turns_bytes());
+  }
+
+  void panel(const Panel& panel) {
+    from_.go_to(panel);
+    to_.go_to(panel);
+    fetch(panel);
+    const bool straight = to_.lie() == Lie::columns && panel.count == plan_.lanes();
+    LaneRun run;
+    run.from = {slots_.data(), 0};
+    run.to = straight ? to_.spots(panel) : Spots{done_.data(), 0};
+    run.backward = pass_.transform.kind == Kind::backward;
+    run.streamed = straight && streamed_ && to_.at_lines();
+    run.scratch = scratch_.get();
+    if (pass_.twiddles != nullptr) {
+      run.turns = turns_.get();
+      plan_.make_turns(*pass_.twiddles, panel.first + pass_.first_line, turns_.get());
+    }
+    plan_.run(run);
+    if (!straight) put(panel);
+  }
+
+ private:
+  [[nodiscard]] std::byte* slot(std::size_t row, std::size_t column) const {
+    return scratch_.get() + row * plan_.row_bytes() + column * plan_.spot_bytes();
+  }
+
+  void fetch(const Panel& panel) {
+    if (panel.count < plan_.lanes())  // lanes without a line compute, too
+      for (std::byte* slot : slots_) std::memset(slot, 0, plan_.spot_bytes());
+    if (from_.lie() == Lie::rows) return turn<true>(from_, panel);
+    if (from_.lie() == Lie::apart) return each_one<true>(from_, panel);
+    const Spots from = from_.spots(panel);
+    const std::size_t bytes = panel.count * element_, last = slots_.size() - 1;
+    // Every other panel fetches for its neighbour, too: memory likes longer runs.
+    const bool even = panel.first / plan_.lanes() % 2 == 0;
+    const std::size_t wanted = even && panel.first + 2 * plan_.lanes() <= pass_.lines ? 2 * bytes : bytes;
+    for (std::size_t e = 0; e <= last; ++e) {
+      const std::byte* next = from.at[std::min(e + ahead, last)] + from.offset;
+      for (std::size_t b = 0; b < wanted; b += line) __builtin_prefetch(next + b);
+      std::memcpy(slots_[e], from.at[e] + from.offset, bytes);
+    }
+  }
+
+  void put(const Panel& panel) {
+    if (to_.lie() == Lie::rows) return turn<false>(to_, panel);
+    if (to_.lie() == Lie::apart) return each_one<false>(to_, panel);
+    const Spots to = to_.spots(panel);
+    for (std::size_t e = 0; e < slots_.size(); ++e)
+      std::memcpy(to.at[e] + to.offset, done_[e], panel.count * element_);
+  }
+
+  // Rows, into the slots or out of them: they come in as n1 blocks and go out as n2.
+  template <bool in>
+  void turn(const Side& side, const Panel& panel) {
+    const transpose::Kernels& kernels = transpose::kernels();
+    const std::size_t row = plan_.row_bytes() / element_, spot = plan_.spot_bytes() / element_,
+                      stride = side.line_bytes() / element_;
+    const auto index = transpose::Kernels::index(element_);
+    side.each_run(panel, [&](std::byte* at, std::size_t begin, std::size_t end) {
+      const std::size_t block = in ? plan_.n2() : plan_.n1();
+      for (std::size_t e = begin; e < end;) {
+        const std::size_t count = std::min(end, e / block * block + block) - e;
+        std::byte* array = at + (e - begin) * element_;
+        if constexpr (in) {
+          kernels.cached[index]({array, stride, slots_[e], spot, panel.count, count});
+        } else {
+          (streamed_ ? kernels.streamed
+                     : kernels.cached)[index]({done_[e], row, array, stride, count, panel.count});
+        }
+        e += count;
+      }
+    });
+  }
+
+  template <bool in>
+  void each_one(const Side& side, const Panel& panel) {
+    const Spots spots = side.spots(panel);
+    for (std::size_t e = 0; e < slots_.size(); ++e)
+      for (std::size_t l = 0; l < panel.count; ++l) {
+        std::byte *array = spots.at[e] + spots.offset + l * side.line_bytes(),
+                  *ours = (in ? slots_ : done_)[e] + l * element_;
+        std::memcpy(in ? ours : array, in ? array : ours, element_);
+      }
+  }
+
+  const Pass& pass_;
+  const LanePlan& plan_;
+  std::size_t element_;
+  bool streamed_;
+  Side from_, to_;
+  // In the scratch: where element e is before the transform, and where after it.
+  std::vector<std::byte*> slots_, done_;
+  Room scratch_, turns_;
+};
+}  // namespace
+
+void run_lanes(const Pass& pass, int part, int parts) {
+  const std::size_t bytes = pass.transform.to_bytes() * pass.lines * pass.matrices;
+  std::unique_ptr<Worker> worker;
+  each_panel(pass, pass.lanes->lanes(), part, parts, [&](const Panel& panel) {
+    if (worker == nullptr) worker = std::make_unique<Worker>(pass, transpose::streams({}, bytes, parts));
+    worker->panel(panel);
+  });
+}
+
+}  // namespace nigh::fft
