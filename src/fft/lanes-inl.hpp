@@ -334,7 +334,7 @@ constexpr const char* name() {
   }
 }
 
-constexpr LaneSet table{name(), Lane<double>::count * sizeof(double), run_lanes<double>, run_lanes<float>};
+constexpr LaneSet table{name(), Lane<double>::count, Lane<float>::count, run_lanes<double>, run_lanes<float>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace nigh::fft

@@ -24,7 +24,6 @@ namespace nigh::fft {
 
 namespace {
 constexpr std::size_t most_of_short = 256;
-constexpr std::size_t own_cache = std::size_t{1} << 20;
 
 std::vector<const LaneSet*> find() {
   std::vector<const LaneSet*> found{&HWY_STATIC_DISPATCH(table)};
@@ -118,14 +117,17 @@ const std::vector<const LaneSet*>& lane_sets() {
 }
 
 bool LanePlan::suits(const Transform& transform, const LaneSet& set) {
-  return !is_real(transform.kind) && transform.n * 2 * set.vector_bytes <= own_cache &&
+  return !is_real(transform.kind) &&
+         transform.n * lanes_of(set, transform.precision) * bytes_of_complex(transform.precision) <=
+             own_cache &&
          split(transform.n) != 0;
 }
 
 const LaneSet* LanePlan::set_for(const Transform& transform) {
   const std::vector<const LaneSet*>& all = lane_sets();
-  const auto found =
-      std::find_if(all.rbegin(), all.rend(), [&](const LaneSet* set) { return suits(transform, *set); });
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const LaneSet* set) {
+    return set->doubles > 1 && suits(transform, *set);
+  });
   return found == all.rend() ? nullptr : *found;
 }
 
@@ -133,7 +135,8 @@ LanePlan::LanePlan(const Transform& transform, const LaneSet& set)
     : set_(set),
       n1_(split(transform.n)),
       n2_(transform.n / n1_),
-      lanes_(2 * set.vector_bytes / bytes_of_complex(transform.precision)) {
+      lanes_(lanes_of(set, transform.precision)),
+      spot_bytes_(lanes_ * bytes_of_complex(transform.precision)) {
   if (transform.precision == Precision::double_precision) {
     doubles_ = tables_of<double>(n1_, n2_);
   } else {

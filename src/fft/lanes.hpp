@@ -21,6 +21,8 @@
 
 namespace nigh::fft {
 
+constexpr std::size_t own_cache = std::size_t{1} << 20;  // bytes; a core's L2
+
 // A short transform: which radices, and the factors of all passes but the last.
 template <class Real>
 struct Short {
@@ -55,12 +57,16 @@ struct LaneRun {
 // One instruction set's.
 struct LaneSet {
   const char* name;
-  std::size_t vector_bytes;
+  std::size_t doubles, floats;  // of a vector; without vectors one of each
   void (*in_doubles)(const LaneTables<double>& tables, const LaneRun& run);
   void (*in_floats)(const LaneTables<float>& tables, const LaneRun& run);
 };
 // Those that this CPU has, the widest last.
 const std::vector<const LaneSet*>& lane_sets();
+
+constexpr std::size_t lanes_of(const LaneSet& set, Precision precision) {
+  return precision == Precision::single_precision ? set.floats : set.doubles;
+}
 
 class LanePlan {
  public:
@@ -76,7 +82,7 @@ class LanePlan {
   [[nodiscard]] std::size_t n1() const { return n1_; }
   [[nodiscard]] std::size_t n2() const { return n2_; }
   // Bytes of an element of all lanes, and from a row of the scratch to the next.
-  [[nodiscard]] std::size_t spot_bytes() const { return 2 * set_.vector_bytes; }
+  [[nodiscard]] std::size_t spot_bytes() const { return spot_bytes_; }
   [[nodiscard]] std::size_t row_bytes() const { return (n2_ + 1) * spot_bytes(); }
   [[nodiscard]] std::size_t scratch_bytes() const;
   [[nodiscard]] std::size_t turns_bytes() const { return (n1_ + n2_) * spot_bytes(); }
@@ -86,7 +92,7 @@ class LanePlan {
 
  private:
   const LaneSet& set_;
-  std::size_t n1_, n2_, lanes_;
+  std::size_t n1_, n2_, lanes_, spot_bytes_;
   LaneTables<double> doubles_;
   LaneTables<float> floats_;
 };

@@ -10,6 +10,18 @@
 
 namespace nigh::fft {
 
+namespace {
+// With fewer lines than half a vector's lanes most would idle; short rows that stay rows are turned for more
+// than it brings.
+bool suits_lanes(const Pass& pass) {
+  constexpr std::size_t short_row = 128;
+  const std::size_t element = bytes_of_complex(pass.transform.precision);
+  const LaneSet* set = LanePlan::set_for(pass.transform);
+  if (set == nullptr || 2 * pass.lines < lanes_of(*set, pass.transform.precision)) return false;
+  return pass.transform.n >= short_row || !pass.from.together(element) || !pass.to.together(element);
+}
+}  // namespace
+
 World& Recipe::world() { return *plan_.world_; }
 int Recipe::threads() const { return plan_.team_.threads(); }
 transpose::Team& Recipe::team() { return plan_.team_; }
@@ -17,8 +29,7 @@ void Recipe::step(Step step) { plan_.steps_.push_back(std::move(step)); }
 
 void Recipe::pass(Pass pass, const std::string& says) {
   std::string how;
-  if (!pass.only_moves && local_.lanes) pass.lanes = lane_plan(pass.transform);
-  if (pass.lanes != nullptr && pass.lines * 2 < pass.lanes->lanes()) pass.lanes = nullptr;  // most would idle
+  if (!pass.only_moves && local_.lanes && suits_lanes(pass)) pass.lanes = lane_plan(pass.transform);
   if (pass.lanes != nullptr) {
     how = " (" + std::to_string(pass.lanes->n1()) + " x " + std::to_string(pass.lanes->n2()) + ", " +
           pass.lanes->set().name + ")";
@@ -87,9 +98,7 @@ const RowPlan* Recipe::row_plan(const Transform& transform) {
 const LanePlan* Recipe::lane_plan(const Transform& transform) {
   const LanePlan*& known = lane_plans_[{transform.n, transform.kind}];
   if (known == nullptr) {
-    const LaneSet* set = LanePlan::set_for(transform);
-    if (set == nullptr) return nullptr;
-    const auto plan = std::make_shared<const LanePlan>(transform, *set);
+    const auto plan = std::make_shared<const LanePlan>(transform, *LanePlan::set_for(transform));
     plan_.held_.push_back(plan);
     known = plan.get();
   }
