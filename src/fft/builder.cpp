@@ -26,6 +26,11 @@ Builder::Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const
       near_(!in_.of_rank.empty() && !out_.of_rank.empty()) {}
 
 Result<void> Builder::build() {
+  auto done = steps();
+  return done ? recipe_.finish() : done;
+}
+
+Result<void> Builder::steps() {
   if (shape_.one_dimension() && shape_.real()) return long_reals();
   if (shape_.one_dimension()) return shape_.has(NIGH_FFT_TRANSPOSED_IN) ? long_one_back() : long_one();
   if (shape_.has(NIGH_FFT_TRANSPOSED_IN)) return from_turned();

@@ -27,13 +27,15 @@ class Recipe {
  public:
   Recipe(nigh_fft& plan, Precision precision, const Local& local)
       : plan_(plan), precision_(precision), local_(local) {}
-  // What transforms its lines is chosen here.
+  // What transforms its lines is chosen here. What can't be had for it is said by finish().
   void pass(Pass pass, const std::string& says);
   void wait();  // for all ranks
   void step(Step step);
   // Rows that lie one after the other.
   void rows(std::size_t n, Kind kind, std::size_t count, std::byte* from, std::byte* to);
   const Twiddles* twiddles(std::size_t n, int sign);
+  // After the last step.
+  Result<void> finish();
   // Collective.
   Result<std::byte*> memory(std::size_t bytes);
   World& world();
@@ -44,10 +46,14 @@ class Recipe {
  private:
   nigh_fft& plan_;
   Precision precision_;
+  template <class Make>
+  void make(const Make& make);
+  void make_pass(Pass pass, const std::string& says);
   const RowPlan* row_plan(const Transform& transform);
   const LanePlan* lane_plan(const Transform& transform);
 
   Local local_;
+  Result<void> failed_;
   std::map<std::pair<std::size_t, Kind>, const RowPlan*> row_plans_;
   std::map<std::pair<std::size_t, Kind>, const LanePlan*> lane_plans_;
 };
@@ -59,6 +65,7 @@ class Builder {
   Result<void> build();
 
  private:
+  Result<void> steps();
   // The array on its way: where it is now.
   Result<void> rows_first();
   Result<void> columns_first();

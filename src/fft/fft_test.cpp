@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "fft/builder.hpp"
 #include "fft/rows.hpp"
 #include "fft/twiddles.hpp"
 
@@ -202,6 +203,69 @@ TEST(Plans, ForwardAndBackIsTheArrayTimesItsSize) {
   EXPECT_NE(std::string(text).find("18 x 10 x 15"), std::string::npos) << text;
   nigh_fft_destroy(forward);
   nigh_fft_destroy(backward);
+}
+
+// One of two ranks, which counts what it does with the other.
+class Counting final : public World {
+ public:
+  explicit Counting(int& together) : together_(together) {}
+  [[nodiscard]] std::size_t rank() const override { return 0; }
+  [[nodiscard]] std::size_t ranks() const override { return 2; }
+  Result<void> agree(const Result<void>& mine) override {
+    ++together_;
+    return mine;
+  }
+  void wait() override { ++together_; }
+  Memory memory(std::size_t bytes) override {
+    ++together_;
+    return plain(bytes);
+  }
+  std::vector<std::byte*> reach(std::byte*, std::size_t) override {
+    ++together_;
+    return {};
+  }
+  Result<Action> turn(std::size_t, std::size_t, std::size_t, std::byte*, std::size_t, std::byte*, std::size_t,
+                      int) override {
+    ++together_;
+    return Action([] { return Result<void>(); });
+  }
+  Action fetch(std::size_t, const std::vector<transpose::Range>&, const std::vector<transpose::Range>&,
+               const std::byte*, std::byte*) override {
+    return [] { return Result<void>(); };
+  }
+  [[nodiscard]] transpose::Sharing sharing(int threads) const override { return {0, threads}; }
+  [[nodiscard]] std::string text() const override { return "one of two"; }
+
+ private:
+  static Memory plain(std::size_t bytes) {
+    return {static_cast<std::byte*>(std::malloc(bytes + 1)), [](std::byte* at) { std::free(at); }};
+  }
+  int& together_;
+};
+
+TEST(Plans, RankWithoutMemoryForItsRowsLeavesNoOtherWaiting) {
+  const Backend broken{"broken", 0,
+                       [](const Transform&) -> std::unique_ptr<RowPlan> { throw std::bad_alloc(); }};
+  for (const unsigned flags :
+       {0U, unsigned(NIGH_FFT_TRANSPOSED_OUT), unsigned(NIGH_FFT_TRANSPOSED_IN), unsigned(NIGH_FFT_REAL)})
+    for (const int dimensions : {1, 2, 3}) {
+      if (dimensions == 1 && flags == NIGH_FFT_REAL) continue;
+      const std::size_t n[3] = {12, 12, 12};
+      const auto shape = Shape::make(demand_of(dimensions, n, -1, flags));
+      ASSERT_TRUE(shape) << shape.error().message;
+      std::vector<std::byte> a(1 << 16), b(1 << 16);
+      int counts[2] = {0, 0};
+      for (const bool fails : {false, true}) {
+        nigh_fft plan(std::make_unique<Counting>(counts[fails ? 1 : 0]), "", 1);
+        const auto built = Builder(plan, *shape, {a.data(), a.size(), b.data(), b.size()},
+                                   fails ? Local{false, &broken} : Local{})
+                               .build();
+        ASSERT_EQ(bool(built), !fails);
+        if (fails) { EXPECT_NE(built.error().message.find("no memory"), std::string::npos); }
+      }
+      EXPECT_EQ(counts[0], counts[1]) << dimensions << " dimensions, flags " << flags;
+      EXPECT_GT(counts[0], 2);
+    }
 }
 
 TEST(Plans, FactorIsNextToTheRoot) {

@@ -48,7 +48,7 @@ class Pencils {
       if (auto turned = turn(at, along, 2, to_reals ? nullptr : out); !turned) return turned;
     }
     if (to_reals) recipe_.rows(shape_.last(), Kind::real_backward, lines(2), at, out);
-    return {};
+    return recipe_.finish();
   }
 
  private:

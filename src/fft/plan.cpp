@@ -137,10 +137,12 @@ Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const 
 using namespace nigh;
 using namespace nigh::fft;
 
+// After what fails on this rank it goes on with the others, lest they wait for it.
 Result<void> nigh_fft::execute() {
+  Result<void> fine;
   for (const Step& step : steps_)
-    if (auto done = step.run(); !done) return done;
-  return {};
+    if (auto done = step.run(); fine && !done) fine = done;
+  return world_->agree(fine);
 }
 
 std::string nigh_fft::explain() const {

@@ -66,6 +66,7 @@ class Recipe;
 struct Step {
   std::string says;
   Action run;
+  bool waits = false;  // for all ranks, and nothing else
 };
 
 // Wrong on one rank: an error on all.

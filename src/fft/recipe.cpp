@@ -27,7 +27,21 @@ int Recipe::threads() const { return plan_.team_.threads(); }
 transpose::Team& Recipe::team() { return plan_.team_; }
 void Recipe::step(Step step) { plan_.steps_.push_back(std::move(step)); }
 
+// What fails here fails on this rank alone, and the others go on to what they do together.
+template <class Make>
+void Recipe::make(const Make& make) {
+  try {
+    make();
+  } catch (const std::bad_alloc&) {
+    failed_ = fail(Errc::io, "there is no memory for the factors of a transform");
+  } catch (const std::exception& error) { failed_ = fail(Errc::io, error.what()); }
+}
+
 void Recipe::pass(Pass pass, const std::string& says) {
+  make([&] { make_pass(std::move(pass), says); });
+}
+
+void Recipe::make_pass(Pass pass, const std::string& says) {
   std::string how;
   if (!pass.only_moves && local_.lanes && suits_lanes(pass)) pass.lanes = lane_plan(pass.transform);
   if (pass.lanes != nullptr) {
@@ -53,10 +67,18 @@ void Recipe::pass(Pass pass, const std::string& says) {
 void Recipe::wait() {
   World& all = world();
   if (all.ranks() == 1) return;
-  step({"", [&all]() -> Result<void> {
+  step({"",
+        [&all]() -> Result<void> {
           all.wait();
           return {};
-        }});
+        },
+        true});
+}
+
+// execute() ends with an agreement.
+Result<void> Recipe::finish() {
+  if (!plan_.steps_.empty() && plan_.steps_.back().waits) plan_.steps_.pop_back();
+  return failed_;
 }
 
 void Recipe::rows(std::size_t n, Kind kind, std::size_t count, std::byte* from, std::byte* to) {
@@ -106,8 +128,11 @@ const LanePlan* Recipe::lane_plan(const Transform& transform) {
 }
 
 const Twiddles* Recipe::twiddles(std::size_t n, int sign) {
-  const auto factors = std::make_shared<const Twiddles>(n, sign);
-  plan_.held_.push_back(factors);
+  std::shared_ptr<const Twiddles> factors;
+  make([&] {
+    factors = std::make_shared<const Twiddles>(n, sign);
+    plan_.held_.push_back(factors);
+  });
   return factors.get();
 }
 

@@ -3,7 +3,7 @@
  *
  * Fourier transforms over the ranks of MPI_COMM_WORLD against those of FFTW, which every rank does of the
  * whole array: one to four dimensions, complex and real, both ways, both precisions, transposed or not, in
- * place or not; and what is wrong refused on every rank.
+ * place or not; and what is wrong, or has no memory, refused on every rank.
  *
  *     ranks heap|shared THREADS [WANTED]   WANTED: what nigh_fft_explain() must say of a 2-D transform */
 #include <fftw3.h>
@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <nigh/fft_mpi.h>
 
@@ -292,6 +294,34 @@ static void wrong_ones(void) {
   expect(nigh_fft_execute(NULL) == -1 && strstr(nigh_fft_why(), "no plan") != NULL, "no plan was executed");
 }
 
+/* One rank has no memory for the rows that it works on: an error on all, and no rank waits for ever. */
+static void scarce(void) {
+  const size_t n[2] = {1048576, (size_t)size}; /* what 4 columns fill, malloc always asks the kernel for */
+  nigh_fft_part in, out;
+  nigh_fft_mpi_share(2, n, -1, 0, 1, MPI_COMM_WORLD, &in, &out);
+  char* a = get(in.bytes);
+  memset(a, 0, in.bytes);
+  nigh_fft* plan = nigh_fft_mpi(2, n, -1, 0, a, in.bytes, a, in.bytes, MPI_COMM_WORLD, 1);
+  expect(plan != NULL, "no plan of long columns");
+  if (plan == NULL) return;
+  struct rlimit limit;
+  unsigned long pages = 0;
+  FILE* statm = fopen("/proc/self/statm", "r");
+  expect(statm != NULL && fscanf(statm, "%lu", &pages) == 1, "/proc/self/statm can't be read");
+  if (statm != NULL) fclose(statm);
+  getrlimit(RLIMIT_AS, &limit);
+  const rlim_t before = limit.rlim_cur;
+  if (rank == size - 1) limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (5 << 20);
+  setrlimit(RLIMIT_AS, &limit);
+  expect(nigh_fft_execute(plan) == -1 && strstr(nigh_fft_why(), "there is no memory for a few rows") != NULL,
+         "a transform without memory succeeded");
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_AS, &limit);
+  expect(nigh_fft_execute(plan) == 0, "with memory it does not succeed");
+  nigh_fft_destroy(plan);
+  give(a);
+}
+
 int main(int argc, char** argv) {
   nobody(MPI_COMM_WORLD, "call it between MPI_Init and MPI_Finalize");
   MPI_Init(&argc, &argv);
@@ -306,6 +336,8 @@ int main(int argc, char** argv) {
   shape(2, 1, 9, 1, 1, 0);
   shape(2, 5, 1, 1, 1, NIGH_FFT_FLOAT);
   shape(2, 64, 130, 1, 1, 0);
+  shape(2, 48, 256, 1, 1, 0);
+  shape(3, 16, 20, 144, 1, NIGH_FFT_FLOAT);
   shape(3, 6, 5, 8, 1, 0);
   shape(3, 2, 9, 7, 1, NIGH_FFT_FLOAT);
   shape(3, 16, 1, 12, 1, 0);
@@ -322,6 +354,7 @@ int main(int argc, char** argv) {
   pencils(12, 10, 9);
   pencils(5, 8, 16);
   wrong_ones();
+  scarce();
   int all = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0 && all == 0) printf("all transforms are right\n");
