@@ -4,7 +4,7 @@
 // A complex forward transform on the ranks of MPI, in one subject's way. Mflop/s by the custom of FFTW's
 // authors, 5 N log2 N operations. Natural order in and out, or (-transposed) the result turned.
 //
-//     nigh, nigh-transposed             rows by pocketfft
+//     nigh, nigh-transposed             nigh's own kernels
 //     nigh-fftw, nigh-fftw-transposed   rows by FFTW, if libnigh-fft-fftw.so is there
 //     fftw-mpi, fftw-mpi-transposed     FFTW's own, PATIENT, in place (which it does faster); of Open MPI
 //     only, as Debian has
