@@ -35,7 +35,7 @@ std::string first_words(const std::string& text, const std::string& program) {
 
 Result<std::string> library_of(const RanksRequest& request) {
   if (!request.library.empty()) return request.library;
-  const std::string library = library_of_launcher(request.launcher.front());
+  std::string library = library_of_launcher(request.launcher.front());
   if (!library.empty()) return library;
   return fail(Errc::invalid, fmt::format("'{}' does not say which MPI library it starts; give "
                                          "--library openmpi or --library mpich",
