@@ -175,7 +175,9 @@ void Messages::round() {
 std::vector<Point> Messages::points() const {
   std::vector<Point> out;
   for (const Between& what : all_)
-    if (!what.times.empty()) out.push_back({some_.each(), what.bytes, 1e6 * lower_quartile(what.times)});
+    if (!what.times.empty())
+      out.push_back(
+          {some_.each(), what.bytes, 1e6 * (some_.each() == 1 ? lower_quartile : median)(what.times)});
   return out;
 }
 
