@@ -69,8 +69,8 @@ _nigh() {
     machine) options="--model --machine --json --svg --list-models --no-color --probe --probe-mpi --library --quick --nodes --no-store" ;;
     plan) options="--teams --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     run) options="--ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
-    bench) options="--runtime --teams --samples --subjects --timeout --save --quick --json
-      nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model" ;;
+    bench) options="--runtime --teams --size --threads --library --samples --subjects --timeout --save --quick --json
+      nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model transpose-steps" ;;
     report) options="--out --bench --peers --trace --account --machine --no-run --summary --json" ;;
     watch) options="--pid --all --apply --advise --policy --pages --interval --cost --duration --memory --machine --log --listen
       --meters --demo --undo --json --quiet" ;;

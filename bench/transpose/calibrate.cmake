@@ -17,7 +17,7 @@ foreach(kind openmpi mpich)
               $<TARGET_FILE:nigh_transpose> $<TARGET_FILE:nigh_sys> $<TARGET_FILE:nigh_base>
               -L${CMAKE_BINARY_DIR}/lib -lnigh-transpose-${kind} -pthread
               "-Wl,-rpath,$ORIGIN/../lib:$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}"
-      DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp transpose/rows.hpp nigh_transpose nigh_sys nigh_base nigh_transpose_${kind}
+      DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${program}.cpp transpose/rows.hpp transpose/probe_ranks.hpp transpose/probe_messages.hpp nigh_transpose nigh_sys nigh_base nigh_transpose_${kind}
       VERBATIM COMMENT "Building mpi-${program}-${kind}")
     list(APPEND BENCH_PROGRAMS ${out})
   endforeach()

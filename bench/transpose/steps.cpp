@@ -6,9 +6,11 @@
 // proved once for each. Steps are timed by the rank that is the slowest in all; ours overlap, so they have a
 // total alone. One line of JSON for each shape and method.
 //
-//     steps --threads T [--passes N] 1024x1024 1000x2000 ...
+//     steps [--threads T] [--passes N] 1024x1024 1000x2000 ...    T 0: so that a node's ranks use all its
+//     CPUs
 #include <mpi.h>
 #include <nigh/transpose_mpi.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,7 +113,20 @@ bool shape(std::size_t rows, std::size_t columns, int threads, int passes) {
   return method(m, "one-pass", nigh_transpose_mpi, threads, passes) && steps_right;
 }
 
-void find_nodes() {
+// Of a rank, so that all CPUs that the ranks of a node may use are used.
+int all_cpus(MPI_Comm node) {
+  cpu_set_t mine, all;
+  CPU_ZERO(&mine);
+  CPU_ZERO(&all);
+  sched_getaffinity(0, sizeof mine, &mine);
+  MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node);
+  int threads = std::max(1, CPU_COUNT(&all) / here), least = 1;
+  MPI_Allreduce(&threads, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return least;
+}
+
+// Returns the threads of a rank if nobody says how many.
+int find_nodes() {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &here);
@@ -119,7 +134,9 @@ void find_nodes() {
   MPI_Comm_rank(node, &first);
   const int leads = first == 0 ? 1 : 0;
   MPI_Allreduce(&leads, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  const int threads = all_cpus(node);
   MPI_Comm_free(&node);
+  return threads;
 }
 
 }  // namespace
@@ -129,15 +146,16 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  find_nodes();
-  int threads = 1, passes = 9, shapes = 0;
+  const int otherwise = find_nodes();
+  int threads = otherwise, passes = 9, shapes = 0;
   bool right = true;
   for (int i = 1; i < argc; ++i) {
     const std::string word_of = argv[i];
     unsigned long rows = 0, columns = 0;
     char more = 0;
     if (i + 1 < argc && word_of == "--threads") {
-      threads = std::atoi(argv[++i]);
+      const int asked = std::atoi(argv[++i]);
+      threads = asked == 0 ? otherwise : asked;
     } else if (i + 1 < argc && word_of == "--passes") {
       passes = std::atoi(argv[++i]);
     } else if (std::sscanf(argv[i], "%lux%lu%c", &rows, &columns, &more) == 2 && rows > 0 && columns > 0 &&
@@ -145,10 +163,10 @@ int main(int argc, char** argv) {
       right = shape(rows, columns, threads, passes) && right;
       ++shapes;
     } else {
-      give_up("'" + word_of + "' is not known; usage: steps --threads T [--passes N] ROWSxCOLUMNS...");
+      give_up("'" + word_of + "' is not known; usage: steps [--threads T] [--passes N] ROWSxCOLUMNS...");
     }
   }
-  if (shapes == 0) give_up("no shape was given; usage: steps --threads T [--passes N] ROWSxCOLUMNS...");
+  if (shapes == 0) give_up("no shape was given; usage: steps [--threads T] [--passes N] ROWSxCOLUMNS...");
   MPI_Barrier(MPI_COMM_WORLD);
 #ifdef MPICH_VERSION
   usleep(50000);  // see docs/testing-hosts.md, MPI_Finalize

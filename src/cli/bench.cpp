@@ -15,8 +15,10 @@
 #include "cli/bench_here.hpp"
 #include "cli/bench_model.hpp"
 #include "cli/bench_runner.hpp"
+#include "cli/bench_steps.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/report_steps.hpp"
 #include "machine/load.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
@@ -28,7 +30,8 @@ namespace {
 struct BenchOptions {
   std::string name, runtime = "both", teams, save, size;
   std::vector<std::string> subjects;
-  int samples = 5;
+  std::string library;  // of transpose-steps, as threads
+  int samples = 5, threads = 0;
   double timeout = 300;
   bool quick = false, json = false;
 };
@@ -36,6 +39,8 @@ struct BenchOptions {
 void list_benches() {
   for (const BenchKind& kind : bench_kinds()) fmt::print("{:<16} {}\n", kind.name, kind.title);
   for (const ModelBench& bench : model_benches()) fmt::print("{:<16} {}\n", bench.name, bench.title);
+  fmt::print("{:<16} {}\n", steps_bench,
+             "the three steps on ranks of a launcher (-- mpirun -n 8), timed and predicted");
 }
 
 Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options, const BenchKind& kind) {
@@ -123,6 +128,8 @@ int show(const BenchOptions& options, const BenchFile& file) {
   std::string text = to_json(file).dump(1) + "\n";
   if (options.json)
     std::fputs(text.c_str(), stdout);
+  else if (options.name == steps_bench)
+    fmt::print("{}", steps_table(file));
   else if (is_model_bench(options.name))
     fmt::print("{}", model_table(file));
   else
@@ -188,8 +195,34 @@ int compute(const BenchOptions& options) {
   return file ? show(options, *file) : report_failure("bench", file.error().message);
 }
 
+// Of `nigh bench transpose-steps -- mpirun -n 8`.
+int launched(const BenchOptions& options) {
+  StepsRequest request{.sizes = {}, .launcher = program_words(), .library = options.library};
+  std::string sizes = !options.size.empty() ? options.size
+                      : options.quick       ? "512x512"
+                                            : "1024x1024,1000x1037,2048x2048";
+  for (std::size_t at = 0; at <= sizes.size();) {
+    const std::size_t end = std::min(sizes.find(',', at), sizes.size());
+    request.sizes.push_back(sizes.substr(at, end - at));
+    at = end + 1;
+  }
+  request.threads = options.threads;
+  request.passes = options.samples;
+  request.timeout_seconds = options.timeout;
+  auto file = run_transpose_steps(request);
+  if (file) return show(options, *file);
+  report_failure("bench", file.error().message);
+  return file.error().code == Errc::invalid ? 2 : 1;
+}
+
 int bench(const BenchOptions& options) {
   if (options.name.empty()) return list_benches(), 0;
+  if (options.name == steps_bench) return launched(options);
+  if (!program_words().empty()) {
+    report_failure("bench", fmt::format("{} starts its programs itself; words after -- go with {}",
+                                        options.name, steps_bench));
+    return 2;
+  }
   if (is_model_bench(options.name)) return compute(options);
   auto kinds = find_benches(options.name);
   std::string trouble;
@@ -226,12 +259,21 @@ void add_bench(CLI::App& app, int& status) {
       "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, copy, transpose, kneighbor, "
       "pingpong, "
       "self-message, "
-      "false-sharing, stencil, molecules, slide5, placement, transpose-model; none: list them");
+      "false-sharing, stencil, molecules, slide5, placement, transpose-model, transpose-steps; none: list "
+      "them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(
       "--teams", options->teams,
       "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, producers or PEs, such as 2,4");
+  command->add_option("--size", options->size, "Of transpose-steps: matrices, such as 1024x1024,1000x600");
+  command
+      ->add_option("--threads", options->threads,
+                   "Of transpose-steps: threads of a rank (default: all CPUs of a node)")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--library", options->library, "Of transpose-steps: the launcher's MPI, openmpi or mpich")
+      ->check(CLI::IsMember({"openmpi", "mpich"}));
   command->add_option("--samples", options->samples, "Samples of each subject, taken in turn (default 5)")
       ->check(CLI::Range(1, 10000));
   command->add_option("--subjects", options->subjects, "Only these, separated by ';', such as 'nigh;unbound'")

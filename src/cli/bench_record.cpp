@@ -74,6 +74,7 @@ ordered_json record_json(const BenchRecord& r) {
                       {"core_state", r.core_state}, {"placement", r.placement}, {"verified", r.verified},
                       {"runtime", r.runtime},       {"teams", r.teams},         {"result", r.result},
                       {"values", r.values},         {"moves", r.moves}};
+  if (!r.shape.empty()) out["shape"] = r.shape;
   if (!r.errors.empty()) out["errors"] = r.errors;
   if (r.ratio)
     out["ratio_to_unbound"] = spread_json(*r.ratio);  // to the baseline; the name is older than MPI
@@ -97,6 +98,7 @@ BenchRecord record_from(const ordered_json& in) {
   r.runtime = in.value("runtime", "");
   r.teams = in.value("teams", "");
   r.result = in.value("result", "");
+  r.shape = in.value("shape", "");
   r.values = in.value("values", std::vector<double>{});
   r.moves = in.value("moves", 0);
   r.errors = in.value("errors", std::vector<std::string>{});

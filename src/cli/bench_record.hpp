@@ -35,6 +35,7 @@ struct BenchRecord {
   bool verified = false;
   // Beyond what the interface promises:
   std::string runtime, teams, result;  // "libgomp", "4x4", "triad"
+  std::string shape;                   // of a matrix, "1000x600"
   std::vector<double> values;          // the samples, in the order taken
   int moves = 0;                       // times a thread was seen on another PU than before, all samples
   std::vector<std::string> errors;     // what was wrong, where not verified

@@ -25,8 +25,4 @@ void add_mpi_probe_options(CLI::App& command, MpiProbeRequest& request);
 int run_mpi_probe(const Machine& machine, const MpiProbeRequest& request,
                   const std::vector<std::string>& launcher, bool json);
 
-// "openmpi" or "mpich" by the program that the word names, followed through its links; empty: it does not
-// say (srun, a script).
-std::string library_of_launcher(const std::string& word);
-
 }  // namespace nigh::cli

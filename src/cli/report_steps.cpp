@@ -103,21 +103,48 @@ std::string over_sizes(const StepFigures& figures, const std::string& bed, const
   return chart(title + ", ms, over MB of the matrix", all);
 }
 
-// The same matrix, ranks x threads and method on beds with other numbers of hosts (the first word of a bed).
-std::string over_hosts(const StepFigures& figures) {
-  std::map<std::pair<std::string, std::uint64_t>, std::map<double, StepTimes>> lines;
+// Beds that differ in the number of hosts only, which is the first word of a bed: by what follows it.
+std::string without_hosts(const std::string& bed) {
+  return bed.substr(std::min(bed.find_first_not_of("0123456789"), bed.size()));
+}
+
+// One matrix by one method over hosts, of those that most numbers of hosts were measured with the largest.
+std::string over_hosts(const StepFigures& figures, const std::string& kind, const std::string& method) {
+  std::map<std::uint64_t, std::map<std::string, StepCurve>> sizes;
   for (const auto& [key, both] : figures)
-    if (key.step == "total" && key.method == "three-steps" && both.measured > 0 && both.predicted > 0)
-      lines[{key.ways, key.bytes}].emplace(std::atof(key.bed.c_str()), both);
-  std::vector<StepCurve> all;
-  for (const auto& [name, points] : lines) {
-    if (points.size() < 2 || all.size() == 2) continue;
-    StepCurve one{
-        fmt::format("{} three-steps, {:.3g} MB", name.first, static_cast<double>(name.second) * 1e-6), {}};
-    for (const auto& [hosts, both] : points) one.points.push_back({hosts, both});
-    all.push_back(one);
+    if (key.step == "total" && key.method == method && without_hosts(key.bed) == kind && both.measured > 0 &&
+        both.predicted > 0 && (key.ways.starts_with("1x") || key.ways.ends_with("x1")))
+      sizes[key.bytes][key.ways].points.push_back({std::atof(key.bed.c_str()), both});
+  std::vector<StepCurve> best;
+  std::uint64_t bytes = 0;
+  for (auto& [size, ways] : sizes) {
+    std::vector<StepCurve> all;
+    for (auto& [name, curve] : ways) {
+      std::sort(curve.points.begin(), curve.points.end(), [](auto& a, auto& b) { return a.x < b.x; });
+      all.push_back({name + " " + method, curve.points});
+    }
+    if (!best.empty() && all.front().points.size() < best.front().points.size()) continue;
+    best = std::move(all);
+    bytes = size;
   }
-  return all.empty() ? "" : chart("The three steps, ms, over hosts, links of each bed as named", all);
+  if (best.empty() || best.front().points.size() < 2) return "";
+  return chart(
+      fmt::format("Scaling: {}, {:.3g} MB, ms, over hosts", method, static_cast<double>(bytes) * 1e-6), best);
+}
+
+// Of each kind of bed that was measured with several numbers of hosts.
+std::string scaling(const StepFigures& figures) {
+  std::set<std::string> kinds;
+  for (const auto& [key, both] : figures) kinds.insert(without_hosts(key.bed));
+  std::string out;
+  for (const std::string& kind : kinds) {
+    const std::string charts =
+        over_hosts(figures, kind, "three-steps") + over_hosts(figures, kind, "one-pass");
+    if (!charts.empty())
+      out +=
+          fmt::format("<h3>2, 3, ...{}</h3>\n<div class=\"policies\">\n", html(kind)) + charts + "</div>\n";
+  }
+  return out;
 }
 
 // Which part each of the seed's steps has, for the largest matrix: measured above predicted.
@@ -183,8 +210,7 @@ std::string transpose_steps_html(const BenchFile& file) {
            over_sizes(figures, bed, "three-steps", "total", "Transpose in three steps") +
            over_sizes(figures, bed, "one-pass", "total", "Transpose in one pass, ours") +
            shares(figures, bed) + "</div>\n";
-  const std::string hosts = over_hosts(figures);
-  return hosts.empty() ? out : out + "<div class=\"policies\">\n" + hosts + "</div>\n";
+  return out + scaling(figures);
 }
 
 }  // namespace nigh::cli

@@ -294,6 +294,42 @@ TEST(ModelBench, TheTransposeIsPredictedWithinTenPerCent) {
   EXPECT_EQ(transpose_model_html({}), "");
 }
 
+// Hosts on links of one kind make a curve; those on other links none with them.
+TEST(StepsReport, ScalingOverHosts) {
+  BenchFile file;
+  const auto add = [&](const std::string& bed, std::uint64_t bytes) {
+    for (const char* method : {"three-steps", "one-pass"})
+      for (const char* subject : {"measured", "predicted"}) {
+        BenchRecord record;
+        record.bench = steps_bench;
+        record.case_name = bed;
+        record.subject = subject;
+        record.size_bytes = bytes;
+        record.unit = "ms";
+        record.runtime = method;
+        record.teams = "1x2";
+        record.result = "total";
+        record.value = spread_of({static_cast<double>(bytes) / std::atof(bed.c_str())});
+        file.records.push_back(record);
+      }
+  };
+  add("2 hosts x 2 slots --rate 300mbit", 8000000);
+  add("2 hosts x 2 slots --rate 200mbit", 8000000);
+  EXPECT_EQ(transpose_steps_html(file).find("Scaling"), std::string::npos);
+  add("4 hosts x 2 slots --rate 300mbit", 8000000);
+  add("10 hosts x 2 slots --rate 300mbit", 8000000);
+  add("2 hosts x 2 slots --rate 300mbit", 32000000);  // larger, but with fewer numbers of hosts
+  add("4 hosts x 2 slots --rate 300mbit", 32000000);
+  const std::string page = transpose_steps_html(file), head = "Scaling: three-steps, 8 MB";
+  const std::size_t at = page.find(head);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NE(page.find("Scaling: one-pass, 8 MB"), std::string::npos);
+  const std::string chart = page.substr(at, page.find("</figure>", at) - at);
+  EXPECT_EQ(count(chart, "<circle"), 3U);
+  EXPECT_EQ(count(page, "Scaling: three-steps"), 2U);  // heading and label of one picture
+  EXPECT_NE(page.find("2, 3, ... hosts x 2 slots --rate 300mbit"), std::string::npos);
+}
+
 TEST(StepsReport, MeasuredBesideModelled) {
   BenchFile file;
   file.machine["where"] = "a bed";

@@ -369,8 +369,9 @@ std::vector<std::string>& program_words() {
 // CLI11 would read some of the program's own words (brackets, a second "--"), so it never sees them.
 int keep_program_words(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return argc;
-  // Only after "--": watch may also be given processes, machine needs no program.
-  if (std::strcmp(argv[1], "watch") == 0 || std::strcmp(argv[1], "machine") == 0) {
+  // Only after "--": watch may also be given processes, machine and bench need no program.
+  if (std::strcmp(argv[1], "watch") == 0 || std::strcmp(argv[1], "machine") == 0 ||
+      std::strcmp(argv[1], "bench") == 0) {
     int at = 2;
     while (at < argc && std::strcmp(argv[at], "--") != 0) ++at;
     if (at < argc) program_words().assign(argv + at + 1, argv + argc);

@@ -10,8 +10,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/hybrid_words.hpp"
+#include "cli/launched.hpp"
 #include "cli/plan_transpose.hpp"
-#include "cli/probe_mpi.hpp"
 #include "cli/run.hpp"
 #include "machine/load.hpp"
 #include "sys/os.hpp"

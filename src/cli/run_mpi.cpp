@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/probe_mpi.hpp"
+#include "cli/launched.hpp"
 #include "cli/run.hpp"
 #include "sys/program.hpp"
 

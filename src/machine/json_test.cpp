@@ -225,10 +225,10 @@ std::vector<Bad> bad_transfers() {
   const std::string rates = R"("process_mb_per_s": 1, "node_mb_per_s": 2)";
   return {
       {with("network", "3"),
-       "f: network: must be an object with source, ranges, latency_growth, rate_loss, "
+       "f: network: must be an object with source, ranges, "
        "stream_process_mb_per_s, stream_node_mb_per_s"},
       {with("network", R"({ "speed": 1 })"),
-       "f: network: unknown key 'speed'; known here: source, ranges, latency_growth, rate_loss, "
+       "f: network: unknown key 'speed'; known here: source, ranges, "
        "stream_process_mb_per_s, stream_node_mb_per_s"},
       {with("network", "{}"), "f: network.source: is missing"},
       {with("network", R"({ "source": "unknown" })"),

@@ -29,14 +29,14 @@ struct Field {
   double absent;  // below 0: it may not be
 };
 
-constexpr std::array<Field<NetworkRange>, 3> range_fields = {
+constexpr std::array<Field<NetworkRange>, 5> range_fields = {
     {{"latency_us", &NetworkRange::latency_us, false, -1},
      {"process_mb_per_s", &NetworkRange::process_rate, true, -1},
-     {"node_mb_per_s", &NetworkRange::node_rate, true, -1}}};
-constexpr std::array<Field<Network>, 4> network_fields = {
-    {{"latency_growth", &Network::latency_growth, false, 0},
-     {"rate_loss", &Network::rate_loss, false, 0},
-     {"stream_process_mb_per_s", &Network::stream_process_rate, false, 0},
+     {"node_mb_per_s", &NetworkRange::node_rate, true, -1},
+     {"latency_growth", &NetworkRange::latency_growth, false, 0},
+     {"rate_loss", &NetworkRange::rate_loss, false, 0}}};
+constexpr std::array<Field<Network>, 2> network_fields = {
+    {{"stream_process_mb_per_s", &Network::stream_process_rate, false, 0},
      {"stream_node_mb_per_s", &Network::stream_node_rate, false, 0}}};
 constexpr std::array<Field<CopyLevel>, 2> level_fields = {
     {{"core_mb_per_s", &CopyLevel::core_rate, true, -1}, {"node_mb_per_s", &CopyLevel::node_rate, true, -1}}};

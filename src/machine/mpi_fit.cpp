@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The best cut into one, two or three lines is found by trying all. A further line has to halve the error:
-// noise would otherwise make protocols.
+// The best cut into one, two or three lines is found by trying all. A further line has to take a third
+// of the error away: noise would otherwise make protocols.
 #include "machine/mpi_fit.hpp"
 
 #include <algorithm>
@@ -14,82 +14,41 @@ namespace nigh {
 
 namespace {
 constexpr double most_rate = 1e9;        // MB/s: what is faster was not measured
-constexpr double small_error = 0.05;     // relative, rms: good enough
+constexpr double small_error = 0.1;      // relative, of any point: good enough
+constexpr double most_left = 2.0 / 3;    // of the error, by a further line
 constexpr std::size_t least_points = 2;  // of a line
 
 struct Line {
   double latency = 0, slope = 0;  // us, us a byte
-  double error = 0;               // sum of the squares of relative errors
+  double error = 0;               // sum of relative errors
 };
 
 double error_of(const Line& line, const std::vector<MpiPoint>& points) {
   double sum = 0;
-  for (const MpiPoint& p : points) {
-    const double off = (line.latency + line.slope * p.bytes) / p.us - 1;
-    sum += off * off;
-  }
+  for (const MpiPoint& p : points) sum += std::abs((line.latency + line.slope * p.bytes) / p.us - 1);
   return sum;
 }
 
-// Least squares of relative errors, neither figure below zero.
+// The line with the least sum of relative errors, neither figure below zero. Not of their squares: a point
+// that was disturbed should not draw the line to itself. Such a line passes through two of the points, or
+// through one and is level or begins at zero.
 Line fit_line(const std::vector<MpiPoint>& points) {
-  double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
-  for (const MpiPoint& p : points) {
-    const double weight = 1 / (p.us * p.us);
-    w += weight;
-    wx += weight * p.bytes;
-    wxx += weight * p.bytes * p.bytes;
-    wy += weight * p.us;
-    wxy += weight * p.bytes * p.us;
-  }
-  const double d = w * wxx - wx * wx;
-  Line out;
-  out.slope = d > 0 ? (w * wxy - wx * wy) / d : 0;
-  out.slope = std::max(out.slope, 0.0);
-  out.latency = (wy - out.slope * wx) / w;
-  if (out.latency < 0) out = {0, wxx > 0 ? wxy / wxx : 0, 0};
-  out.error = error_of(out, points);
-  return out;
-}
-
-// Where each line ends (index behind its last point).
-using Cuts = std::vector<std::size_t>;
-std::vector<MpiPoint> part(const std::vector<MpiPoint>& points, std::size_t first, std::size_t end) {
-  return {points.begin() + static_cast<std::ptrdiff_t>(first),
-          points.begin() + static_cast<std::ptrdiff_t>(end)};
-}
-
-double best_cuts(const std::vector<MpiPoint>& points, std::size_t first, int lines, Cuts& out) {
-  const std::size_t n = points.size();
-  if (lines == 1) {
-    out = {n};
-    return fit_line(part(points, first, n)).error;
-  }
-  double best = INFINITY;
-  for (std::size_t end = first + least_points; end + least_points <= n; ++end) {
-    Cuts rest;
-    const double error = fit_line(part(points, first, end)).error + best_cuts(points, end, lines - 1, rest);
-    if (error >= best) continue;
-    best = error;
-    out = {end};
-    out.insert(out.end(), rest.begin(), rest.end());
+  Line best{0, 0, INFINITY};
+  const auto offer = [&](double latency, double slope) {
+    if (latency < 0 || slope < 0) return;
+    const Line line{latency, slope, 0};
+    if (const double error = error_of(line, points); error < best.error) best = {latency, slope, error};
+  };
+  for (const MpiPoint& a : points) {
+    offer(a.us, 0);
+    if (a.bytes > 0) offer(0, a.us / a.bytes);
+    for (const MpiPoint& b : points) {
+      if (b.bytes <= a.bytes) continue;
+      const double slope = (b.us - a.us) / (b.bytes - a.bytes);
+      offer(a.us - slope * a.bytes, slope);
+    }
   }
   return best;
-}
-
-Cuts protocols(const std::vector<MpiPoint>& points) {
-  constexpr int most_lines = 3;
-  Cuts out;
-  double error = best_cuts(points, 0, 1, out);
-  for (int lines = 2; lines <= most_lines; ++lines) {
-    if (error <= small_error * small_error * static_cast<double>(points.size())) break;
-    Cuts more;
-    const double less = best_cuts(points, 0, lines, more);
-    if (less > error / 4) continue;
-    out = more;
-    error = less;
-  }
-  return out;
 }
 
 std::vector<MpiPoint> of(const std::vector<MpiPoint>& points, bool one) {
@@ -100,34 +59,127 @@ std::vector<MpiPoint> of(const std::vector<MpiPoint>& points, bool one) {
   return out;
 }
 
+// The times of one process and of several, by ascending size. Where one protocol ends and the next begins is
+// the same for both, and may show in one of them only.
+struct Curves {
+  std::vector<MpiPoint> one, several;
+
+  [[nodiscard]] std::size_t size() const { return one.size(); }
+  // Of sizes that k = 1 has from index `first` on, before `end`; the last part has no end.
+  [[nodiscard]] Curves part(std::size_t first, std::size_t end) const {
+    Curves out;
+    out.one = {one.begin() + static_cast<std::ptrdiff_t>(first),
+               one.begin() + static_cast<std::ptrdiff_t>(end)};
+    const double low = one[first].bytes, high = end == one.size() ? INFINITY : one[end - 1].bytes;
+    for (const MpiPoint& p : several)
+      if (p.bytes >= low && p.bytes <= high) out.several.push_back(p);
+    return out;
+  }
+  [[nodiscard]] double error() const {
+    return fit_line(one).error + (several.size() < least_points ? 0 : fit_line(several).error);
+  }
+};
+
+// Where each line ends (index behind its last point).
+using Cuts = std::vector<std::size_t>;
+
+double best_cuts(const Curves& curves, std::size_t first, int lines, Cuts& out) {
+  const std::size_t n = curves.size();
+  if (lines == 1) {
+    out = {n};
+    return curves.part(first, n).error();
+  }
+  double best = INFINITY;
+  for (std::size_t end = first + least_points; end + least_points <= n; ++end) {
+    Cuts rest;
+    const double error = curves.part(first, end).error() + best_cuts(curves, end, lines - 1, rest);
+    if (error >= best) continue;
+    best = error;
+    out = {end};
+    out.insert(out.end(), rest.begin(), rest.end());
+  }
+  return best;
+}
+
+double worst_error(const Curves& curves, const Cuts& cuts) {
+  double worst = 0;
+  std::size_t first = 0;
+  for (const std::size_t end : cuts) {
+    const Curves part = curves.part(first, end);
+    for (const auto* points : {&part.one, &part.several}) {
+      const Line line = fit_line(*points);
+      for (const MpiPoint& p : *points)
+        if (points->size() >= least_points) worst = std::max(worst, error_of(line, {p}));
+    }
+    first = end;
+  }
+  return worst;
+}
+
+Cuts protocols(const Curves& curves) {
+  constexpr int most_lines = 3;
+  Cuts out;
+  double error = best_cuts(curves, 0, 1, out);
+  for (int lines = 2; lines <= most_lines; ++lines) {
+    if (worst_error(curves, out) <= small_error) break;
+    Cuts more;
+    const double less = best_cuts(curves, 0, lines, more);
+    if (less > most_left * error) continue;
+    out = more;
+    error = less;
+  }
+  return out;
+}
+
 double rate_of(double slope) { return slope > 1 / most_rate ? 1 / slope : most_rate; }
+
+// What sharing adds, of the times of several processes at the sizes of this range. Where one alone waits for
+// nothing, several may: what each adds is told as a part of the latency, which is then not left at 0.
+void fit_sharing(const std::vector<MpiPoint>& same, NetworkRange& range) {
+  constexpr double least_part = 0.01;
+  range.node_rate = range.process_rate;
+  if (same.empty()) return;
+  const int k = same.front().k;
+  // Of one point no line follows: it is taken to have the latency of one process.
+  Line together = fit_line(same);
+  if (same.size() < least_points && same.front().us > range.latency_us)
+    together = {range.latency_us, (same.front().us - range.latency_us) / same.front().bytes, 0};
+  const double rate = k * rate_of(together.slope);
+  range.node_rate = std::clamp(rate, range.process_rate, most_rate);
+  range.rate_loss = std::max(0.0, range.node_rate / rate - 1) * k / (k - 1);
+  range.latency_us = std::max(range.latency_us, least_part * together.latency);
+  if (range.latency_us > 0)
+    range.latency_growth = std::max(0.0, together.latency / range.latency_us - 1) / (k - 1);
+}
 }  // namespace
 
-Network fit_network(const std::vector<MpiPoint>& points) {
-  const std::vector<MpiPoint> one = of(points, true), several = of(points, false);
-  Network out;
-  if (one.size() < least_points) return out;
-  std::size_t first = 0;
-  for (const std::size_t end : protocols(one)) {
-    const bool last = end == one.size();
-    const Line line = fit_line(part(one, first, end));
-    NetworkRange range{last ? 0 : static_cast<std::uint64_t>(one[end - 1].bytes), line.latency,
-                       rate_of(line.slope), 0};
-    const double low = one[first].bytes, high = last ? INFINITY : one[end - 1].bytes;
-    std::vector<MpiPoint> same;
-    for (const MpiPoint& p : several)
-      if (p.bytes >= low && p.bytes <= high) same.push_back(p);
-    range.node_rate = range.process_rate;
-    if (same.size() >= least_points) {
-      const int k = same.front().k;
-      const Line together = fit_line(same);
-      const double rate = k * rate_of(together.slope);
-      range.node_rate = std::clamp(rate, range.process_rate, most_rate);
-      // Who waits for whom shows in what is short, who gets how much in what is long.
-      if (last) out.rate_loss = std::max(0.0, range.node_rate / rate - 1) / (k - 1);
-      if (first == 0 && line.latency > 0)
-        out.latency_growth = std::max(0.0, together.latency / line.latency - 1) / (k - 1);
+std::vector<MpiPoint> points_of_reorder(const std::vector<MpiPoint>& reorders, int nodes) {
+  std::vector<MpiPoint> out;
+  if (nodes < 2) return out;
+  for (const MpiPoint& p : of(reorders, true)) out.push_back({1, p.bytes, p.us / (nodes - 1)});
+  const std::size_t alone = out.size();
+  for (const MpiPoint& p : of(reorders, false))
+    for (std::size_t i = 0; i < alone; ++i) {
+      if (out[i].bytes != p.bytes) continue;
+      // k (N - 1) - 1 times what k take, and k times what one takes, is the sum over all steps.
+      const double rest = (p.us - p.k * out[i].us) / (p.k * (nodes - 1) - 1);
+      out.push_back({p.k, p.bytes, std::max(rest, out[i].us)});
     }
+  return out;
+}
+
+Network fit_network(const std::vector<MpiPoint>& points) {
+  const Curves all{of(points, true), of(points, false)};
+  Network out;
+  if (all.size() < least_points) return out;
+  std::size_t first = 0;
+  for (const std::size_t end : protocols(all)) {
+    const bool last = end == all.size();
+    const Curves part = all.part(first, end);
+    const Line line = fit_line(part.one);
+    const std::uint64_t upto = last ? 0 : static_cast<std::uint64_t>(part.one.back().bytes);
+    NetworkRange range{upto, line.latency, rate_of(line.slope), 0};
+    fit_sharing(part.several, range);
     out.ranges.push_back(range);
     first = end;
   }

@@ -20,6 +20,13 @@ struct MpiPoint {
   friend bool operator==(const MpiPoint&, const MpiPoint&) = default;
 };
 
+// us that the global reorder of the seed took, but for what stays on a node: of k processes on each of some
+// nodes, in messages of `bytes`. In step s each rank sends to the s-th after it, so in the first and in the
+// last k - 1 steps only 1, 2, ... processes of a node send; what those steps take is taken to lie on a line
+// between what one process and what k take. Gives the us of one message in such a sequence. Sizes that one
+// process alone was not measured with are left out.
+std::vector<MpiPoint> points_of_reorder(const std::vector<MpiPoint>& reorders, int nodes);
+
 // Points of one k = 1, and of one larger k if several processes were measured; any order. Less than two
 // points of k = 1, or times that don't grow, give an empty network.
 Network fit_network(const std::vector<MpiPoint>& points);

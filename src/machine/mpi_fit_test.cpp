@@ -36,7 +36,7 @@ TEST(MpiFit, FindsWhatPointsWereMadeOf) {
   EXPECT_NEAR(fitted.ranges[1].latency_us, 9, 0.5);
   EXPECT_NEAR(fitted.ranges[1].process_rate, 9000, 100);
   EXPECT_NEAR(fitted.ranges[1].node_rate, 12000, 300);
-  EXPECT_NEAR(fitted.latency_growth, 0, 0.02);
+  EXPECT_NEAR(fitted.ranges[0].latency_growth, 0, 0.02);
   EXPECT_TRUE(fitted.validate().has_value());
 }
 
@@ -50,11 +50,60 @@ TEST(MpiFit, NoiseOfAFewPercentMakesNoProtocols) {
 }
 
 TEST(MpiFit, WaitingAndLossBySharing) {
-  Network shared{.ranges = {{0, 80, 86, 86}}, .latency_growth = 0.9, .rate_loss = 0.05};
-  shared.source = Source::measured;
+  const Network shared{.ranges = {{0, 80, 86, 86, 0.9, 0.05}}, .source = Source::measured};
   const Network fitted = fit_network(points_of(shared, 4, 0));
-  EXPECT_NEAR(fitted.latency_growth, 0.9, 0.05);
-  EXPECT_NEAR(fitted.rate_loss, 0.05, 0.005);
+  ASSERT_EQ(fitted.ranges.size(), 1U);
+  EXPECT_NEAR(fitted.ranges[0].latency_growth, 0.9, 0.05);
+  EXPECT_NEAR(fitted.ranges[0].rate_loss, 0.05, 0.005);
+}
+
+// What the reorder takes if each of its steps takes what `network` says, with as many at a time as send then.
+MpiPoint reorder_of(const Network& network, int nodes, int k, double bytes) {
+  double seconds = (k * nodes - 2 * k + 1) * network.message_seconds(bytes, k);
+  for (int j = 1; j < k; ++j) seconds += 2 * network.message_seconds(bytes, j);
+  return {k, bytes, 1e6 * seconds};
+}
+
+TEST(MpiFit, MessagesOfAReorder) {
+  const Network shared{.ranges = {{0, 80, 86, 86, 0.9, 0.2}}, .source = Source::measured};
+  for (const int nodes : {2, 3, 4}) {
+    std::vector<MpiPoint> reorders;
+    for (const double bytes : sizes)
+      for (const int k : {1, 4}) reorders.push_back(reorder_of(shared, nodes, k, bytes));
+    const auto points = points_of_reorder(reorders, nodes);
+    ASSERT_EQ(points.size(), reorders.size());
+    for (const MpiPoint& p : points)
+      EXPECT_NEAR(p.us / (1e6 * shared.message_seconds(p.bytes, p.k)), 1, 1e-9) << nodes << ' ' << p.k;
+  }
+  EXPECT_TRUE(points_of_reorder({{1, 8, 3}}, 1).empty());
+  // Of a size that one process was not measured with, nothing follows; nothing takes less than for one.
+  EXPECT_EQ(points_of_reorder({{1, 8, 3}, {2, 8, 5}, {2, 64, 20}}, 2),
+            (std::vector<MpiPoint>{{1, 8, 3}, {2, 8, 3}}));
+}
+
+TEST(MpiFit, APointThatWasDisturbedDrawsNoLineToItself) {
+  const Network one{.ranges = {{0, 50, 100, 100}}, .source = Source::measured};
+  std::vector<MpiPoint> points = points_of(one, 4, 0);
+  points.back().us *= 2;
+  points[4].us *= 3;
+  const Network fitted = fit_network(points);
+  for (const double bytes : {1e5, 1e7})
+    EXPECT_NEAR(fitted.message_seconds(bytes, 1) / one.message_seconds(bytes, 1), 1, 0.01);
+}
+
+// Eager messages and those that are offered first: one process sees no difference, several do.
+TEST(MpiFit, AProtocolThatShowsInSharingOnly) {
+  const Network both{.ranges = {{65536, 0, 35, 35}, {0, 0, 35, 35, 0, 0.4}}, .source = Source::measured};
+  const Network fitted = fit_network(points_of(both, 4, 0.01));
+  for (const double bytes : {32768.0, 262144.0, 4e6})
+    EXPECT_NEAR(fitted.message_seconds(bytes, 4) / both.message_seconds(bytes, 4), 1, 0.04) << bytes;
+}
+
+TEST(MpiFit, OnePointOfSeveralIsEnough) {
+  const Network shared{.ranges = {{0, 80, 86, 86, 0, 0.2}}, .source = Source::measured};
+  std::vector<MpiPoint> points = points_of(shared, 1, 0);
+  points.push_back({4, 65536, 1e6 * shared.message_seconds(65536, 4)});
+  EXPECT_NEAR(fit_network(points).ranges.back().rate_loss, 0.2, 0.01);
 }
 
 TEST(MpiFit, OneProcessAlone) {

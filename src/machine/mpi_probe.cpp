@@ -12,14 +12,14 @@
 
 #include "machine/json_transfer.hpp"
 #include "machine/load.hpp"
-#include "machine/probe.hpp"
+#include "machine/probe_copy.hpp"
 #include "sys/os.hpp"
 
 namespace nigh {
 
 namespace {
 using nlohmann::json;
-constexpr int version = 1;
+constexpr int version = 2;
 
 std::vector<MpiPoint> read_points(const json& list) {
   std::vector<MpiPoint> out;
@@ -33,13 +33,18 @@ CopyLevel level(std::uint64_t bytes, int cores, double one, double node) {
   return {bytes, cores, std::min(one, node), node};
 }
 
-CopyRates read_copying(const json& in, int cores) {
-  CopyRates out;
+std::vector<CopyLevel> measured_levels(const json& in) {
+  std::vector<CopyLevel> out;
   const auto cache = in.at("cache_bytes").get<std::uint64_t>();
   const auto near = in.at("cache_node").get<double>(), far = in.at("memory_node").get<double>();
   // A cache that is no faster than memory is none (CPUs are shared, or it is another's).
-  if (near > far) out.levels.push_back(level(cache, 1, in.at("cache_one").get<double>(), near));
-  out.levels.push_back(level(0, 0, in.at("memory_one").get<double>(), far));
+  if (near > far) out.push_back(level(cache, 1, in.at("cache_one").get<double>(), near));
+  out.push_back(level(0, 0, in.at("memory_one").get<double>(), far));
+  return out;
+}
+
+CopyRates read_copying(const json& in, int cores) {
+  CopyRates out;
   // A copy is the limit: more is what disturbed the copy.
   out.transpose_powers = std::min(in.at("transpose_powers").get<double>(), 1.0);
   out.transpose_others = std::min(in.at("transpose_others").get<double>(), 1.0);
@@ -49,23 +54,28 @@ CopyRates read_copying(const json& in, int cores) {
   return out;
 }
 
-MpiProbe read_report(const json& in) {
+MpiProbe read_report(const json& in, const Machine& machine, const Probe* probe) {
   MpiProbe out;
   out.library = in.at("library").get<std::string>();
   out.nodes = in.at("nodes").get<int>();
   out.ranks = in.at("ranks_per_node").get<int>();
   out.cores = in.at("cores").get<int>();
   out.seconds = in.at("seconds").get<double>();
-  out.points = read_points(in.at("messages"));
+  out.points = points_of_reorder(read_points(in.at("reorder")), in.at("reorder_nodes").get<int>());
   out.network = fit_network(out.points);
   if (!out.network.empty()) {
     out.network.stream_process_rate = in.at("stream_one").get<double>();
-    out.network.stream_node_rate = std::max(in.at("stream_node").get<double>(), 0.0);
-    // What passes in a burst is more than a link has; no message of any length gets more than a stream.
-    NetworkRange& last = out.network.ranges.back();
-    last.node_rate = std::max(last.process_rate, std::min(last.node_rate, out.network.stream_node_rate));
+    out.network.stream_node_rate = in.at("stream_node").get<double>();
   }
   out.copying = read_copying(in, out.cores);
+  const bool measured = in.contains("memory_node");
+  if (measured) {
+    out.copying.levels = measured_levels(in);
+  } else if (probe != nullptr) {
+    out.copying.levels = probed_copy_levels(machine, *probe);
+    out.copying_from = "nigh machine --probe on " + probe->date;
+    out.notes.push_back("rates of copying are those of " + out.copying_from + ", not measured again");
+  }
   if (out.nodes == 1) out.notes.emplace_back("one node: what messages between nodes take is not known");
   if (out.nodes > 1 && out.network.empty())
     out.notes.emplace_back("the times of messages don't grow with their size; nothing could be fitted");
@@ -74,7 +84,7 @@ MpiProbe read_report(const json& in) {
                                     in.at("most_ranks").get<int>(), out.ranks));
   if (out.cores > in.at("cpus").get<int>())
     out.notes.push_back(fmt::format("{} ranks of a node share {} CPUs", out.ranks, in.at("cpus").get<int>()));
-  if (in.at("touched").get<double>() < in.at("last_cache").get<double>())
+  if (measured && in.at("touched").get<double>() < in.at("last_cache").get<double>())
     out.notes.push_back(fmt::format("copying in memory: {:.0f} MB a node, less than the last cache has",
                                     in.at("touched").get<double>() * 1e-6));
   return out;
@@ -87,12 +97,12 @@ Result<MpiProbe> checked(MpiProbe probe, const std::string& where) {
 }
 }  // namespace
 
-Result<MpiProbe> read_mpi_report(const std::string& line, const Machine& machine) {
+Result<MpiProbe> read_mpi_report(const std::string& line, const Machine& machine, const Probe* probe) {
   const json in = json::parse(line, nullptr, false);
   if (!in.is_object() || in.value("probe", "") != "mpi")
     return fail(Errc::invalid, "the ranks printed no report of what they measured");
   try {
-    MpiProbe out = read_report(in);
+    MpiProbe out = read_report(in, machine, probe);
     out.topology = topology_hash(machine);
     out.date = now_text();
     out.cpu = name_of_cpu();
@@ -108,6 +118,7 @@ std::string mpi_probe_to_json(const MpiProbe& probe) {
       {"date", probe.date},         {"cpu", probe.cpu},     {"library", probe.library},
       {"nodes", probe.nodes},       {"ranks", probe.ranks}, {"cores", probe.cores},
       {"seconds", probe.seconds},   {"notes", probe.notes}};
+  if (!probe.copying_from.empty()) out["copying_from"] = probe.copying_from;
   auto& points = out["messages"] = nlohmann::ordered_json::array();
   for (const MpiPoint& p : probe.points) points.push_back({{"k", p.k}, {"bytes", p.bytes}, {"us", p.us}});
   std::string text = out.dump(1);
@@ -133,6 +144,7 @@ Result<MpiProbe> mpi_probe_from_json(std::string_view text, const std::string& w
     in.at("cores").get_to(out.cores);
     in.at("seconds").get_to(out.seconds);
     in.at("notes").get_to(out.notes);
+    out.copying_from = in.value("copying_from", "");
     out.points = read_points(in.at("messages"));
     Machine machine;
     if (auto ok = transfer_from_json(in, machine); !ok)
@@ -178,16 +190,16 @@ std::string draw_mpi_probe(const MpiProbe& probe) {
       fmt::format("{}, {} node{} x {} rank{}, measured in {:.2f} s\n", probe.library, probe.nodes,
                   probe.nodes == 1 ? "" : "s", probe.ranks, probe.ranks == 1 ? "" : "s", probe.seconds);
   if (!probe.network.empty()) {
-    out += fmt::format("\n{:>14}  {:>10}  {:>12}  {:>10}\n", "messages up to", "latency us", "process MB/s",
-                       "node MB/s");
+    out += fmt::format("\n{:>14}  {:>10}  {:>12}  {:>10}  {}\n", "messages up to", "latency us",
+                       "process MB/s", "node MB/s", "k processes of a node");
     for (const NetworkRange& r : probe.network.ranges)
-      out += fmt::format("{:>14}  {:>10.4g}  {:>12.4g}  {:>10.4g}\n",
-                         r.upto == 0 ? "any" : std::to_string(r.upto), r.latency_us, r.process_rate,
-                         r.node_rate);
+      out += fmt::format(
+          "{:>14}  {:>10.4g}  {:>12.4g}  {:>10.4g}  latency x (1 + {:.3g} (k-1)), rate / (1 + {:.3g} "
+          "(k-1)/k)\n",
+          r.upto == 0 ? "any" : std::to_string(r.upto), r.latency_us, r.process_rate, r.node_rate,
+          r.latency_growth, r.rate_loss);
     out += fmt::format("{:>14}  {:>10}  {:>12.4g}  {:>10.4g}\n", "several at once", "",
                        probe.network.stream_process_rate, probe.network.stream_node_rate);
-    out += fmt::format("each further process of a node: latency + {:.3g} of it, rate / (1 + {:.3g})\n",
-                       probe.network.latency_growth, probe.network.rate_loss);
   }
   out += fmt::format("\n{:>14}  {:>10}  {:>12}\n", "copying", "core MB/s", "node MB/s");
   for (const CopyLevel& l : probe.copying.levels)

@@ -12,6 +12,7 @@
 
 #include "machine/machine.hpp"
 #include "machine/mpi_fit.hpp"
+#include "machine/probe.hpp"
 
 namespace nigh {
 
@@ -22,13 +23,15 @@ struct MpiProbe {
   double seconds = 0;        // that measuring took
   Network network;           // empty: there was one node
   CopyRates copying;
+  std::string copying_from;  // what measured its rates, if the ranks did not
   std::vector<MpiPoint> points;
   std::vector<std::string> notes;
 };
 
-// From the line that the program on the ranks prints. Errors: invalid: it is not such a line, or its figures
-// make no sense.
-Result<MpiProbe> read_mpi_report(const std::string& line, const Machine& machine);
+// From the line that the program on the ranks prints. Rates of copying that it was told not to measure are
+// those of `probe`, the machine's own. Errors: invalid: it is not such a line, or its figures make no sense.
+Result<MpiProbe> read_mpi_report(const std::string& line, const Machine& machine,
+                                 const Probe* probe = nullptr);
 
 Result<std::string> mpi_probe_path(const Machine& machine);
 Result<void> store_mpi_probe(const Machine& machine, const MpiProbe& probe);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "machine/load.hpp"
+#include "machine/probe_copy.hpp"
 #include "sys/os.hpp"
 
 namespace nigh {
@@ -16,8 +17,8 @@ namespace {
 
 const char* const report =
     R"({"probe":"mpi","library":"Some MPI 1.0","ranks":8,"nodes":2,"ranks_per_node":4,"most_ranks":4,"cores":4,"cpus":4,
-"seconds":0.9,"messages":[{"k":1,"bytes":8,"us":5},{"k":1,"bytes":100000,"us":105},{"k":1,"bytes":1000000,"us":1005},
-{"k":4,"bytes":8,"us":5},{"k":4,"bytes":100000,"us":205},{"k":4,"bytes":1000000,"us":2005}],"stream_one":1200,
+"seconds":0.9,"reorder_nodes":2,"reorder":[{"k":1,"bytes":8,"us":5},{"k":1,"bytes":100000,"us":105},{"k":1,"bytes":1000000,"us":1005},
+{"k":4,"bytes":8,"us":35},{"k":4,"bytes":100000,"us":1035},{"k":4,"bytes":1000000,"us":10035}],"stream_one":1200,
 "stream_node":2000,"message_us":0.5,"barrier_us":3,"cache_bytes":1048576,"cache_one":30000,"cache_node":120000,
 "touched":67108864,"last_cache":33554432,"memory_one":9000,"memory_node":20000,"transpose_powers":0.8,
 "transpose_others":0.6})";
@@ -52,6 +53,33 @@ TEST(MpiProbe, OneNodeSaysSo) {
   EXPECT_TRUE(probe->network.empty());
   ASSERT_EQ(probe->notes.size(), 1U);
   EXPECT_NE(probe->notes[0].find("one node"), std::string::npos);
+}
+
+TEST(MpiProbe, CopyingThatIsKnownIsNotMeasuredAgain) {
+  const Machine machine = some_machine();
+  const auto figure = [](double value) { return probe::Figure{value, value, value, 5, 0}; };
+  Probe known;
+  known.date = "some day";
+  known.nodes.push_back({.node = 0, .pus = machine.objects[static_cast<std::size_t>(machine.nodes[0])].pus});
+  known.bandwidth.push_back({0, 0, 4, probe::Mix::one_to_one, figure(7000)});
+  known.sizes = {{1 << 17, "L2", figure(4), figure(40000)}, {1 << 28, "memory", figure(90), figure(6000)}};
+  std::string text = report;
+  const std::size_t from = text.find("\"cache_bytes\""), to = text.find("\"transpose_powers\"");
+  text.erase(from, to - from);
+  auto probe = read_mpi_report(text, machine, &known);
+  ASSERT_TRUE(probe.has_value()) << probe.error().message;
+  ASSERT_EQ(probe->copying.levels.size(), 2U);  // no L3: it was not measured
+  EXPECT_EQ(probe->copying.levels[0].core_rate, 40000);
+  EXPECT_EQ(probe->copying.levels[1], (CopyLevel{0, 0, 6000, 7000}));
+  EXPECT_EQ(probe->copying.transpose_powers, 0.8);  // which the ranks did measure
+  ASSERT_EQ(probe->notes.size(), 1U);
+  EXPECT_NE(probe->notes[0].find("those of nigh machine --probe on some day"), std::string::npos);
+  EXPECT_EQ(mpi_probe_from_json(mpi_probe_to_json(*probe), "file")->copying_from, probe->copying_from);
+  // What was measured counts; and without a probe there is nothing to copy at.
+  EXPECT_EQ(read_mpi_report(report, machine, &known)->copying.levels[1].node_rate, 20000);
+  EXPECT_FALSE(read_mpi_report(text, machine).has_value());
+  known.bandwidth.clear();
+  EXPECT_TRUE(probed_copy_levels(machine, known).empty());
 }
 
 TEST(MpiProbe, WhatIsNoReport) {

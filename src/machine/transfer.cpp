@@ -18,10 +18,10 @@ constexpr double most_figure = 1e12;
 bool is_rate(double value) { return value > 0 && value <= most_figure; }
 bool is_cost(double value) { return value >= 0 && value <= most_figure; }
 
-double range_us(const Network& network, const NetworkRange& range, double bytes, int k) {
+double range_us(const NetworkRange& range, double bytes, int k) {
   const double others = k - 1;
-  const double latency = range.latency_us * (1 + network.latency_growth * others);
-  const double node = range.node_rate / (1 + network.rate_loss * others);
+  const double latency = range.latency_us * (1 + range.latency_growth * others);
+  const double node = range.node_rate / (1 + range.rate_loss * others / k);
   return latency + k * bytes / std::min(node, k * range.process_rate);
 }
 
@@ -33,7 +33,7 @@ double Network::message_seconds(double bytes, int k) const {
   for (const NetworkRange& range : ranges) {
     const auto end = static_cast<double>(range.upto);
     const bool within = range.upto == 0 || bytes <= end;
-    least = std::max(least, range_us(*this, range, within ? bytes : end, k));
+    least = std::max(least, range_us(range, within ? bytes : end, k));
     if (within) break;
   }
   return least * 1e-6;
@@ -41,7 +41,9 @@ double Network::message_seconds(double bytes, int k) const {
 
 double Network::stream_seconds(double bytes, int k) const {
   if (stream_process_rate <= 0 || empty()) return 0;
-  const double rate = std::min(std::max(stream_node_rate, stream_process_rate), k * stream_process_rate);
+  // Where several have less than one, as offers of some wait behind the data of others, two do so already.
+  const double rate = k == 1 || stream_node_rate <= 0 ? stream_process_rate
+                                                      : std::min(stream_node_rate, k * stream_process_rate);
   return (ranges.front().latency_us + bytes / rate) * 1e-6;
 }
 
@@ -56,10 +58,10 @@ Result<void> Network::validate() const {
     if (!last && range.upto <= below) return wrong(name + "must end above the one before it");
     if (!is_cost(range.latency_us) || !is_rate(range.process_rate) || !is_rate(range.node_rate))
       return wrong(name + "must have a latency of 0 or more and rates above 0, at most 1e12");
+    if (!is_cost(range.latency_growth) || !is_cost(range.rate_loss))
+      return wrong(name + "must have a latency growth and a rate loss of 0 or more, at most 1e12");
     below = range.upto;
   }
-  if (!is_cost(latency_growth) || !is_cost(rate_loss))
-    return wrong("the network's latency growth and rate loss must be 0 or more, at most 1e12");
   if (!is_cost(stream_process_rate) || !is_cost(stream_node_rate))
     return wrong("the network's rates of streams must be 0 or more, at most 1e12");
   if (empty() != (source == Source::unknown))

@@ -23,22 +23,23 @@ namespace nigh {
 
 enum class Source : std::uint8_t;
 
-// Messages up to a size, which an MPI library sends by one protocol.
+// Messages up to a size, which an MPI library sends by one protocol. The two last figures are 0 in max-rate;
+// seed 002 (Haan, SCICOMP 2000, slide 23) saw both above it: four processes waited nearly four times as long,
+// and had less than the link of one between them. They differ by protocol: where a message is offered first,
+// the offers of some processes wait behind the data of others.
 struct NetworkRange {
-  std::uint64_t upto = 0;   // bytes of the largest; 0: no end, which only the last range has
-  double latency_us = 0;    // of one process's message, nobody else about
-  double process_rate = 0;  // MB/s that one process gets at the most (R_C)
-  double node_rate = 0;     // MB/s that all processes of a node get together at the most (R_N)
+  std::uint64_t upto = 0;     // bytes of the largest; 0: no end, which only the last range has
+  double latency_us = 0;      // of one process's message, nobody else about
+  double process_rate = 0;    // MB/s that one process gets at the most (R_C)
+  double node_rate = 0;       // MB/s that all processes of a node get together at the most (R_N)
+  double latency_growth = 0;  // part of the latency that each further process of the node adds to it
+  double rate_loss = 0;       // node rate with k processes: node_rate / (1 + rate_loss (k - 1) / k)
   friend bool operator==(const NetworkRange&, const NetworkRange&) = default;
 };
 
-// Messages from each node to another one, all nodes at once. The two last figures are 0 in max-rate; seed
-// 002 (Haan, SCICOMP 2000, slide 23) saw both above it: four processes waited nearly four times as long, and
-// had less than the link of one between them.
+// Messages from each node to another one, all nodes at once.
 struct Network {
   std::vector<NetworkRange> ranges;  // by ascending size
-  double latency_growth = 0;         // part of the latency that each further process of the node adds to it
-  double rate_loss = 0;              // node rate with k processes: node_rate / (1 + rate_loss (k - 1))
   // MB/s while several large messages are under way at a time, of one process and of a node; 0: not known.
   double stream_process_rate = 0, stream_node_rate = 0;
   Source source{};  // of all of it

@@ -45,12 +45,27 @@ TEST(Network, LongerMessagesAndMoreProcessesNeverTakeLess) {
   EXPECT_DOUBLE_EQ(network().message_seconds(8200, 1), 1e-6 * (2 + 8192 / 2000.0));  // not 3.9 us
 }
 
+TEST(Network, StreamsOfSeveralMayHaveMoreOrLessThanOne) {
+  Network streams = network();
+  EXPECT_EQ(streams.stream_seconds(1e6, 2), 0);
+  const double latency = streams.ranges.front().latency_us * 1e-6;
+  streams.stream_process_rate = 50;
+  streams.stream_node_rate = 80;
+  EXPECT_DOUBLE_EQ(streams.stream_seconds(1e6, 1), latency + 1.0 / 50);
+  EXPECT_DOUBLE_EQ(streams.stream_seconds(1e6, 2), latency + 1.0 / 80);
+  streams.stream_node_rate = 40;
+  EXPECT_DOUBLE_EQ(streams.stream_seconds(1e6, 1), latency + 1.0 / 50);
+  EXPECT_DOUBLE_EQ(streams.stream_seconds(1e6, 4), latency + 1.0 / 40);
+}
+
 TEST(Network, SharingMayCostMoreThanItsShare) {
   Network shared = network();
-  shared.latency_growth = 0.5;
-  shared.rate_loss = 0.1;
+  for (NetworkRange& range : shared.ranges) {
+    range.latency_growth = 0.5;
+    range.rate_loss = 0.1;
+  }
   EXPECT_DOUBLE_EQ(shared.message_seconds(1e8, 1), network().message_seconds(1e8, 1));
-  EXPECT_DOUBLE_EQ(shared.message_seconds(1e8, 3), 1e-6 * (3 * 2 + 3e8 / (12000 / 1.2)));
+  EXPECT_DOUBLE_EQ(shared.message_seconds(1e8, 3), 1e-6 * (3 * 2 + 3e8 / (12000 / (1 + 0.1 * 2 / 3))));
 }
 
 // 8 cores, an L2 each, an L3 for each four.
@@ -95,7 +110,7 @@ TEST(Transfer, FiguresThatMakeNoSenseAreRefused) {
   refused(network(), [](Network& n) { n.ranges = {{8, 1, 1, 1}, {8, 1, 1, 1}, {0, 1, 1, 1}}; });
   refused(network(), [](Network& n) { n.ranges[0].node_rate = 0; });
   refused(network(), [](Network& n) { n.ranges[0].latency_us = std::nan(""); });
-  refused(network(), [](Network& n) { n.rate_loss = -1; });
+  refused(network(), [](Network& n) { n.ranges[0].rate_loss = -1; });
   refused(network(), [](Network& n) { n.source = Source::unknown; });
   refused(rates(), [](CopyRates& r) { r.levels.back().bytes = 5; });
   refused(rates(), [](CopyRates& r) { r.levels[0].cores = -1; });

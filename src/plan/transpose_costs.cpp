@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "machine/probe_copy.hpp"
+
 namespace nigh {
 
 namespace {
@@ -31,45 +33,6 @@ double memory_rate(const Machine& machine, Source& source) {
   return sum;
 }
 
-// The same from the probe, while as much is written as read. 0 when it has not been measured everywhere.
-double probed_memory_rate(const Probe& probe) {
-  double sum = 0;
-  for (const Probe::Node& node : probe.nodes) {
-    if (node.pus.empty()) continue;
-    const Probe::Bandwidth* both = probe.find(node.node, node.node, probe::Mix::one_to_one);
-    if (both == nullptr || !both->mb_per_s.known()) return 0;
-    sum += both->mb_per_s.median;
-  }
-  return sum;
-}
-
-// MB/s of one thread on a working set of that level; 0: not measured.
-double probed_core_rate(const Probe* probe, const std::string& level) {
-  if (probe == nullptr) return 0;
-  for (const Probe::Size& size : probe->sizes)
-    if (size.level == level && size.mb_per_s.known()) return size.mb_per_s.median;
-  return 0;
-}
-
-int cores_below(const Machine& machine, const Object& object) {
-  int out = 0;
-  for (const int core : machine.of_kind(Kind::core))
-    if (object.pus.contains(machine.objects[static_cast<std::size_t>(core)].pus)) ++out;
-  return std::max(out, 1);
-}
-
-// The caches of one kind are taken to be like the first.
-void add_cache(const Machine& machine, const Probe* probe, Kind kind, const char* level, double memory,
-               int cores, std::vector<CopyLevel>& out) {
-  const std::vector<int> caches = machine.of_kind(kind);
-  if (caches.empty()) return;
-  const Object& cache = machine.objects[static_cast<std::size_t>(caches.front())];
-  if (cache.bytes == 0) return;
-  const double measured = probed_core_rate(probe, level);
-  const double core = std::max(measured > 0 ? measured : assumed_cache_gain * memory, memory);
-  out.push_back({cache.bytes, cores_below(machine, cache), core, core * cores});
-}
-
 CopyRates known_rates(const Machine& machine, const Probe* probe, std::vector<std::string>& told) {
   CopyRates out;
   out.transpose_powers = assumed_powers;
@@ -89,9 +52,7 @@ CopyRates known_rates(const Machine& machine, const Probe* probe, std::vector<st
     node = measured > 0 ? measured : assumed_memory_of_core * own;
   }
   const double core = std::min(measured > 0 ? measured : assumed_core, node);
-  add_cache(machine, probe, Kind::l2, "L2", core, own, out.levels);
-  add_cache(machine, probe, Kind::l3, "L3", core, own, out.levels);
-  out.levels.push_back({0, 0, core, node});
+  out.levels = copy_levels(machine, probe, core, node, assumed_cache_gain);
   out.source = source;
   told.push_back(
       fmt::format("copying: memory {:.0f} MB/s a node ({}), {:.0f} one core ({}), read and written", node,
@@ -149,7 +110,7 @@ TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int c
   } else if (mpi != nullptr && !mpi->copying.empty()) {
     out.copying = mpi->copying;
     own = mpi->cores;
-    tell(measured_by(*mpi));
+    tell(mpi->copying_from.empty() ? measured_by(*mpi) : "measured by " + mpi->copying_from);
   } else {
     out.copying = known_rates(machine, probe, out.told);
   }

@@ -98,12 +98,15 @@ TransposeSteps Predictor::one_pass() const {
   const double message = piece(nodes) / way_.panels;
   out.between_nodes = way_.panels * rounds * network_.message_seconds(message, senders);
   if (rest > 0) out.between_nodes += way_.panels * network_.message_seconds(message, rest);
-  // Several are under way, and each rank sends its part of every node's: where that was measured, it counts.
-  // Threads of a rank, not of the node, wait for each other then, at both ends of each message.
+  // What transposes get of the links, where that was measured: the rest was done meanwhile. Threads of a
+  // rank, not of the node, wait for each other then, at both ends of each message.
   if (const double stream = network_.stream_seconds(leaves / 2, way_.ranks); stream > 0) {
     out.between_nodes = stream;
     out.synchronisation = 2 * copying_.barrier_seconds(threads) +
                           2.0 * way_.panels * others * copying_.barrier_seconds(way_.threads);
+    out.overlapped =
+        std::min(stream, out.on_node + out.local_reorder + out.local_transpose + out.synchronisation);
+    return out;
   }
   if (way_.panels > 1) {
     const double packing = out.local_reorder + out.local_transpose, part = packing / way_.panels;

@@ -250,8 +250,8 @@ TEST(TransposeModel, WhatCannotBePlannedGetsASentence) {
   EXPECT_FALSE(every_way(plain_network(), plain_copying(), {600, 600, 8, 3, 0}));
 }
 
-// A stream that was measured: one latency, then its rate, whatever the panels are; each message has two
-// barriers of a rank's threads.
+// A stream that was measured: one latency, then its rate, whatever the panels are; all else is done
+// meanwhile, two barriers of a rank's threads for each message among it.
 TEST(TransposeModel, StreamsThatWereMeasured) {
   Network network{.ranges = {{0, 10, 100, 100}}, .source = Source::measured};
   network.stream_process_rate = 50;
@@ -265,6 +265,11 @@ TEST(TransposeModel, StreamsThatWereMeasured) {
   EXPECT_NEAR(four->between_nodes, 10e-6 + 2.0 / 80, 1e-9);
   EXPECT_NEAR(four->synchronisation, 2 * 200e-6, 1e-9);
   EXPECT_NEAR(one->synchronisation, 2 * 200e-6 + 2 * 4 * 200e-6, 1e-9);
+  EXPECT_NEAR(one->total(), one->between_nodes, 1e-9);
+  // What takes longer than the stream is what counts.
+  const CopyRates slow{.levels = {{0, 0, 10, 10}}, .source = Source::measured};
+  auto copied = predict(network, slow, demand, {1, 4, TransposeMethod::one_pass, 4});
+  EXPECT_NEAR(copied->total(), copied->on_node + copied->local_reorder + copied->local_transpose, 1e-9);
   auto ways = every_way(network, copying, demand);
   ASSERT_TRUE(ways.has_value());
   for (const TransposeForecast& f : *ways)

@@ -36,6 +36,10 @@ refused 125 'knows the launchers of Open MPI and MPICH' run --auto-hybrid -- tru
 refused 2 '--transpose requires --auto-hybrid' run --transpose 10x10 -- true
 refused 2 'excludes' machine --json --svg
 refused 2 "no benchmark 'nope'" bench nope
+refused 2 'starts its programs itself' bench copy -- mpirun
+refused 2 'words that start ranks are missing' bench transpose-steps
+refused 2 'does not say which MPI library' bench transpose-steps -- true
+refused 2 "such as 1024x1024,1000x600; not '5'" bench transpose-steps --size 5 -- mpirun.openmpi
 refused 2 'one producer and one consumer; not 2' bench alloc --teams 2
 refused 2 'takes 1, 2, 4 or 8 PEs, such as 2,4; not 3' bench kneighbor --teams 3
 refused 2 'excludes' watch --all -p 1

@@ -3,6 +3,7 @@
 """slurm_case.py BUILD: a cluster of two hosts under Slurm: munged and slurmd in each, slurmctld in the first, all in a
 folder of the bed. srun starts the ranks itself, sbatch starts mpirun, which asks Slurm; with us and without."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -95,6 +96,8 @@ for how in "" "{NIGH} run --mpi --explain --"; do
   echo "== $how"
   timeout -k 5 40 $how srun --mpi=pmix -N 2 -n 4 {ranks} 2>&1
 done
+echo "== steps"
+XDG_CACHE_HOME=$work {NIGH} bench transpose-steps --json --library openmpi --threads 1 --size 300x200 -- srun --mpi=pmix -N 2 -n 4
 echo "== sbatch"
 sbatch -N 2 -n 4 -o $work/told $work/job  # its --wait looks every ten seconds
 for try in $(seq 300); do
@@ -103,12 +106,14 @@ for try in $(seq 300); do
 done
 cat $work/told
 """)
-    _, alone, with_us, batch = told.out.split("== ")
+    _, alone, with_us, steps, batch = told.out.split("== ")
     try:
         for part in (alone, with_us, batch):
             placed(part)
         for part in (with_us, batch):
             ours(part)
+        measured = [r for r in json.loads(steps.split("\n", 1)[1])["records"] if r["subject"] == "measured"]
+        check({r["case"] for r in measured} == {"2 nodes x 2 cores"} and all(r["verified"] for r in measured), f"steps: {steps}")
     except Failed as reason:
         raise Failed(f"{reason}\n{told.err}") from None  # Slurm's logs
 
