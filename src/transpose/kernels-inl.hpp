@@ -40,14 +40,15 @@ namespace nigh::transpose {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How the matrix is cut for elements of one size. Few rows are read at a time, so that hardware follows them,
-// and the lines of two tiles fit L2 where rows are a power of two apart; but each turn at a row of the result
-// should write some lines, and where one is carried, more.
-template <std::size_t element, bool carries>
+// How the matrix is cut for elements of one size. What comes from memory is read a few rows at a time, so
+// that hardware follows them, and the lines of two tiles fit L2 where rows are a power of two apart; but each
+// turn at a row of the result should write some lines, and where one is carried, more. What is `near`, in the
+// last cache, pays for turns alone.
+template <std::size_t element, bool carries, bool near>
 struct Cut {
   static constexpr std::size_t per_line = line / element;
-  static constexpr std::size_t panel = (element == 4 ? 32 : 16) * (carries ? 2 : 1);  // rows at most
-  static constexpr std::size_t tile = (carries || element == 4 ? 4 : 2) * per_line;   // columns
+  static constexpr std::size_t panel = near ? 64 : (element == 4 ? 32 : 16) * (carries ? 2 : 1);  // rows
+  static constexpr std::size_t tile = (!near && (carries || element == 4) ? 4 : 2) * per_line;    // columns
   static constexpr std::size_t ahead = 2;     // tiles that are prefetched
   static constexpr std::size_t strip = 1024;  // columns; a line is carried for each
   static constexpr std::size_t scratch_row = line + panel * element;
@@ -200,9 +201,9 @@ HWY_INLINE void prefetch(const std::byte* at) { __builtin_prefetch(at, 0, 2); }
 HWY_INLINE std::size_t phase_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % line; }
 
 // carries: rows of the result do not all begin at a line.
-template <std::size_t element, bool carries>
+template <std::size_t element, bool carries, bool near>
 class Strip {
-  using S = Cut<element, carries>;
+  using S = Cut<element, carries, near>;
 
  public:
   explicit Strip(const Block& block)
@@ -311,10 +312,10 @@ class Strip {
   alignas(line) std::byte carry_[S::strip * line];
 };
 
-template <std::size_t element, bool carries>
+template <std::size_t element, bool carries, bool near>
 void strips(const Block& block) {
-  constexpr std::size_t width = Cut<element, carries>::strip;
-  Strip<element, carries> strip(block);
+  constexpr std::size_t width = Cut<element, carries, near>::strip;
+  Strip<element, carries, near> strip(block);
   for (std::size_t first = 0; first < block.columns; first += width)
     strip.columns(first, std::min(first + width, block.columns));
   hwy::FlushStream();
@@ -322,12 +323,12 @@ void strips(const Block& block) {
 
 template <std::size_t element>
 void streamed(const Block& block) {
+  constexpr std::size_t near_bytes = std::size_t{4} << 20;  // what others have beside it fits, too
   const std::size_t apart = block.columns > 1 ? block.to_stride * element : 0;
-  if (phase_of(block.to) == 0 && apart % line == 0) {
-    strips<element, false>(block);
-  } else {
-    strips<element, true>(block);
-  }
+  const bool carries = phase_of(block.to) != 0 || apart % line != 0;
+  const bool near = block.rows * block.columns * element <= near_bytes;
+  (carries ? (near ? strips<element, true, true> : strips<element, true, false>)
+           : (near ? strips<element, false, true> : strips<element, false, false>))(block);
 }
 
 // Rows of bytes: whole lines past the caches, the ends by the way of them. What comes `ahead` bytes later, in
