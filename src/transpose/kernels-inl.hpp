@@ -40,14 +40,17 @@ namespace nigh::transpose {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How the matrix is cut for elements of one size.
-template <std::size_t element>
+// How the matrix is cut for elements of one size. What comes from memory is read a few rows at a time, so
+// that hardware follows them, and the lines of two tiles fit L2 where rows are a power of two apart; but each
+// turn at a row of the result should write some lines, and where one is carried, more. What is `near`, in the
+// last cache, pays for turns alone.
+template <std::size_t element, bool carries, bool near>
 struct Cut {
   static constexpr std::size_t per_line = line / element;
-  static constexpr std::size_t panel = 64;           // rows at most
-  static constexpr std::size_t tile = 2 * per_line;  // columns
-  static constexpr std::size_t ahead = 2;            // tiles that are prefetched
-  static constexpr std::size_t strip = 1024;         // columns; a line is carried for each
+  static constexpr std::size_t panel = near ? 64 : (element == 4 ? 32 : 16) * (carries ? 2 : 1);  // rows
+  static constexpr std::size_t tile = (!near && (carries || element == 4) ? 4 : 2) * per_line;    // columns
+  static constexpr std::size_t ahead = 2;     // tiles that are prefetched
+  static constexpr std::size_t strip = 1024;  // columns; a line is carried for each
   static constexpr std::size_t scratch_row = line + panel * element;
 };
 
@@ -184,11 +187,11 @@ HWY_INLINE void any(const std::byte* from, std::size_t from_stride, std::byte* t
 
 template <std::size_t element>
 void cached(const Block& block) {
-  using S = Cut<element>;
+  constexpr std::size_t panel = 64;  // rows
   const std::size_t from_stride = block.from_stride * element, to_stride = block.to_stride * element;
-  for (std::size_t i = 0; i < block.rows; i += S::panel) {
+  for (std::size_t i = 0; i < block.rows; i += panel) {
     any<element>(block.from + i * from_stride, from_stride, block.to + i * element, to_stride,
-                 std::min(S::panel, block.rows - i), block.columns);
+                 std::min(panel, block.rows - i), block.columns);
   }
 }
 
@@ -197,17 +200,16 @@ HWY_INLINE void prefetch(const std::byte* at) { __builtin_prefetch(at, 0, 2); }
 
 HWY_INLINE std::size_t phase_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % line; }
 
-template <std::size_t element>
+// carries: rows of the result do not all begin at a line.
+template <std::size_t element, bool carries, bool near>
 class Strip {
-  using S = Cut<element>;
+  using S = Cut<element, carries, near>;
 
  public:
   explicit Strip(const Block& block)
       : block_(block),
         from_stride_(block.from_stride * element),
         to_stride_(block.to_stride * element),
-        carries_((reinterpret_cast<std::uintptr_t>(block.to) | (block.columns > 1 ? to_stride_ : 0)) % line !=
-                 0),
         whole_(block.rows / S::per_line * S::per_line) {}
 
   void columns(std::size_t first, std::size_t end) {
@@ -222,7 +224,7 @@ class Strip {
         std::byte* to = target(row, column);
         std::byte* carried = carry(column);
         const std::size_t stride = to_stride_;
-        if (carries_) {
+        if constexpr (carries) {
           for (std::size_t j = 0; j < count; ++j, to += stride, scratch += S::scratch_row, carried += line)
             out_carrying(to, row == 0, rows * element, scratch, carried);
         } else {
@@ -294,7 +296,7 @@ class Strip {
   void rest() {
     for (std::size_t column = first_; column < end_; ++column) {
       std::byte* to = target(whole_, column);
-      if (carries_ && whole_ > 0) {
+      if (carries && whole_ > 0) {
         const std::size_t phase = phase_of(to);
         std::memcpy(to - phase, carry(column) + line - phase, phase);
       }
@@ -304,19 +306,29 @@ class Strip {
 
   const Block& block_;
   const std::size_t from_stride_, to_stride_;  // bytes
-  const bool carries_;
-  const std::size_t whole_;  // rows that fill lines
+  const std::size_t whole_;                    // rows that fill lines
   std::size_t first_ = 0, end_ = 0;
   alignas(line) std::byte scratch_[S::tile * S::scratch_row];
   alignas(line) std::byte carry_[S::strip * line];
 };
 
+template <std::size_t element, bool carries, bool near>
+void strips(const Block& block) {
+  constexpr std::size_t width = Cut<element, carries, near>::strip;
+  Strip<element, carries, near> strip(block);
+  for (std::size_t first = 0; first < block.columns; first += width)
+    strip.columns(first, std::min(first + width, block.columns));
+  hwy::FlushStream();
+}
+
 template <std::size_t element>
 void streamed(const Block& block) {
-  Strip<element> strip(block);
-  for (std::size_t first = 0; first < block.columns; first += Cut<element>::strip)
-    strip.columns(first, std::min(first + Cut<element>::strip, block.columns));
-  hwy::FlushStream();
+  constexpr std::size_t near_bytes = std::size_t{4} << 20;  // what others have beside it fits, too
+  const std::size_t apart = block.columns > 1 ? block.to_stride * element : 0;
+  const bool carries = phase_of(block.to) != 0 || apart % line != 0;
+  const bool near = block.rows * block.columns * element <= near_bytes;
+  (carries ? (near ? strips<element, true, true> : strips<element, true, false>)
+           : (near ? strips<element, false, true> : strips<element, false, false>))(block);
 }
 
 // Rows of bytes: whole lines past the caches, the ends by the way of them. What comes `ahead` bytes later, in

@@ -57,9 +57,7 @@ void copy(const Rows& rows, Team& team, const Way& way = {});
 
 // A rows x columns matrix, row by row without gaps, becomes columns x rows in its own memory. Besides it
 // O(rows + columns) elements for each thread are used. Returns false, with nothing changed, when there is no
-// memory for those. Squares are exchanged about the diagonal; others by the three permutations of columns,
-// rows and columns of Catanzaro, Keller and Garland, "A decomposition for in-place matrix transposition",
-// PPoPP 2014.
+// memory for those. Squares are exchanged about the diagonal; others are cut into blocks (blocks.hpp).
 [[nodiscard]] bool transpose_in_place(std::byte* data, std::size_t rows, std::size_t columns,
                                       std::size_t element, Team& team);
 // Blocks that lie opposite each other about the diagonal of a matrix, one of rows x columns; strides in

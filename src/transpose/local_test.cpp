@@ -201,6 +201,22 @@ TEST(Transpose, LargeOnesOfRandomShape) {
   }
 }
 
+// What is larger than a cache is cut otherwise: rows of the result that begin at lines, and that do not.
+TEST(Transpose, LargeOnesOfFewRows) {
+  Team team(1);
+  for (const std::size_t rows : {1, 7, 16, 33, 65, 100}) {
+    for (const std::size_t element : sizes) {
+      const std::size_t columns = (std::size_t{5} << 20) / (rows * element) + 13;
+      for (const std::size_t to_stride : {(rows + 15) / 16 * 16, rows + 1}) {
+        for (const Kernels* kernels : all_kernels()) {
+          const Case c{rows, columns, element, columns + 3, to_stride, 0, 1, Stores::streamed, kernels};
+          ASSERT_TRUE(right(c, team)) << text(c);
+        }
+      }
+    }
+  }
+}
+
 // Lines a page apart are read in panels of another height.
 TEST(Transpose, PowersOfTwo) {
   Team team(2);

@@ -81,7 +81,7 @@ class MpiInPlace final : public nigh_transpose {
     if (square()) {
       for (std::size_t matrix = 0; matrix < slabs_.matrices; ++matrix) list_square(matrix);
     } else {
-      runs_ = std::make_unique<Runs>(slabs_, me());
+      runs_ = std::make_unique<Runs>(slabs_, me(), team_->threads());
       for (std::size_t matrix = 0; matrix < slabs_.matrices; ++matrix) list_runs(matrix);
     }
     if (!square() || !list_.empty()) swaps_ = std::make_unique<Swaps>(nodes_->all());
@@ -102,7 +102,7 @@ class MpiInPlace final : public nigh_transpose {
       for (std::size_t matrix = 0; matrix < slabs_.matrices; ++matrix) exchange_surplus(matrix);
     }
     const std::string wrong =
-        nodes_->agree(enough ? "" : "no memory for a row and a few columns of the matrix");
+        nodes_->agree(enough ? "" : "no memory for the few rows that in place needs beside the matrix");
     if (!wrong.empty()) return fail(Errc::io, wrong);
     return {};
   }
@@ -236,7 +236,7 @@ class MpiInPlace final : public nigh_transpose {
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     runs_->place(data);
-    runs_->order(data);
+    runs_->order(data, *team_);
   }
 
   std::shared_ptr<const Nodes> nodes_;

@@ -36,7 +36,8 @@ class LocalPlan final : public nigh_transpose {
       });
       return {};
     }
-    if (!in_place()) return fail(Errc::io, "no memory for a row and a few columns of the matrix");
+    if (!in_place())
+      return fail(Errc::io, "no memory for the few rows that in place needs beside the matrix");
     return {};
   }
   [[nodiscard]] std::string explain() const override {

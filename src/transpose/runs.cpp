@@ -7,7 +7,7 @@
 
 namespace nigh::transpose {
 
-Runs::Runs(const Slabs& slabs, std::size_t rank)
+Runs::Runs(const Slabs& slabs, std::size_t rank, int threads)
     : slabs_(slabs), rows_(slabs.rows.count(rank)), columns_(slabs.columns.count(rank)) {
   std::size_t all = 0;
   const std::size_t ranks = slabs.rows.ranks;
@@ -19,8 +19,7 @@ Runs::Runs(const Slabs& slabs, std::size_t rank)
   const std::size_t shortest = slabs.rows.things / ranks;
   const std::size_t ends = columns_ * (slabs.rows.things - shortest * ranks);
   spill_.resize(std::max(all, ends) * slabs.element);
-  run_.resize(shortest * slabs.element);
-  moved_.resize(shortest == 0 ? 0 : ranks * columns_);
+  if (shortest > 0) reorder_.emplace(Order{ranks, columns_, 1}, shortest * slabs.element, threads);
 }
 
 // Those that move up, the last first; then those that move down, the first first: so none is written over.
@@ -41,7 +40,7 @@ void Runs::place(std::byte* data) {
 
 // Runs differ by one element at most. That one is put aside, so that all are of one length and their
 // permutation that of a transpose; then they are moved apart, the last first, and get it back.
-void Runs::order(std::byte* data) {
+void Runs::order(std::byte* data, Team& team) {
   if (columns_ == 0) return;
   const std::size_t element = slabs_.element, ranks = slabs_.rows.ranks, all = slabs_.rows.things;
   const std::size_t shortest = all / ranks, run = shortest * element;
@@ -57,7 +56,10 @@ void Runs::order(std::byte* data) {
       std::memmove(put, from, run);
     }
   }
-  permute(data, run);
+  if (run > 0) {
+    reorder_->list();
+    reorder_->run(data, team);
+  }
   if (all == shortest * ranks) return;
   std::vector<std::size_t> before;  // ranks that have a longer run
   for (std::size_t d = 0; d < ranks; ++d) before.push_back(slabs_.rows.first(d) - d * shortest);
@@ -67,27 +69,6 @@ void Runs::order(std::byte* data) {
       std::memmove(to, data + (j * ranks + d) * run, run);
       if (slabs_.rows.count(d) > shortest)
         std::memcpy(to + run, spill_.data() + (before[d] * columns_ + j) * element, element);
-    }
-  }
-}
-
-// [rank][column] becomes [column][rank], in runs of so many bytes: along the cycles of the permutation.
-void Runs::permute(std::byte* data, std::size_t run) {
-  const std::size_t ranks = slabs_.rows.ranks, count = ranks * columns_;
-  if (run == 0 || count < 2) return;
-  std::fill(moved_.begin(), moved_.end(), false);
-  for (std::size_t first = 0; first < count; ++first) {
-    if (moved_[first]) continue;
-    std::memcpy(run_.data(), data + first * run, run);
-    for (std::size_t to = first;;) {
-      moved_[to] = true;
-      const std::size_t from = to % ranks * columns_ + to / ranks;  // what belongs at `to`
-      if (from == first) {
-        std::memcpy(data + to * run, run_.data(), run);
-        break;
-      }
-      std::memcpy(data + to * run, data + from * run, run);
-      to = from;
     }
   }
 }

@@ -10,15 +10,17 @@
 //      [d][its columns][my rows]  ->  [d][my columns][its rows]  ->  [my columns][d][its rows]
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "transpose/reorder.hpp"
 #include "transpose/slabs.hpp"
 
 namespace nigh::transpose {
 
 class Runs {
  public:
-  Runs(const Slabs& slabs, std::size_t rank);
+  Runs(const Slabs& slabs, std::size_t rank, int threads);
 
   // In elements of the array: the block that goes to rank d, the one that comes from it. What both have goes
   // where the other came from; what one has more goes from its end, and into the spill.
@@ -34,16 +36,14 @@ class Runs {
 
   // After the exchange: blocks go where they belong, with what is in the spill; then runs are put in order.
   void place(std::byte* data);
-  void order(std::byte* data);
+  void order(std::byte* data, Team& team);
 
  private:
-  void permute(std::byte* data, std::size_t run);
-
   Slabs slabs_;
   std::size_t rows_, columns_;  // of A and of B that this rank has
   std::vector<std::size_t> spill_first_;
-  std::vector<std::byte> spill_, run_;
-  std::vector<bool> moved_;
+  std::vector<std::byte> spill_;
+  std::optional<Reorder> reorder_;  // of runs of the shortest length, unless that is 0
 };
 
 }  // namespace nigh::transpose

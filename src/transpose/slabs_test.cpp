@@ -139,7 +139,7 @@ bool in_place(std::size_t rows, std::size_t columns, std::size_t ranks, Team& te
   for (std::size_t me = 0; me < ranks; ++me) {
     data[me].resize(std::max(job.slabs.bytes_of_a(me), job.slabs.bytes_of_b(me)));
     if (!transpose_in_place(data[me].data(), job.slabs.rows.count(me), columns, element, team)) return false;
-    runs.emplace_back(job.slabs, me);
+    runs.emplace_back(job.slabs, me, team.threads());
   }
   for (std::size_t me = 0; me < ranks; ++me) {
     for (std::size_t d = 0; d < ranks; ++d) {
@@ -154,7 +154,7 @@ bool in_place(std::size_t rows, std::size_t columns, std::size_t ranks, Team& te
   }
   for (std::size_t me = 0; me < ranks; ++me) {
     runs[me].place(data[me].data());
-    runs[me].order(data[me].data());
+    runs[me].order(data[me].data(), team);
     std::copy_n(data[me].begin(), job.slabs.bytes_of_b(me), job.b[me].begin());
   }
   return job.right();
