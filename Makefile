@@ -4,7 +4,7 @@
 # A thin front over CMake. `make demo` and `make test` are all a newcomer needs: both install what is missing
 # (tools/install-deps), build, and run. Everything made lies in build/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test check bench fuzz soak model install clean format
+.PHONY: help deps build demo test check bench fuzz soak tidy model install clean format
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -15,6 +15,7 @@ help:
 	@echo "make bench    the benchmarks against their peers, full size"
 	@echo "make fuzz     10 million random inputs through the planner and the parsers"
 	@echo "make soak     the long forms of the guest and trap suites"
+	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
 	@echo "make model    the model of the transpose against what is measured between hosts of namespaces"
 	@echo "make install  to PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make format   clang-format over our sources      make clean    remove build/"
@@ -41,6 +42,9 @@ fuzz: build
 
 soak: build
 	@NIGH_SOAK=1 ctest --test-dir build --output-on-failure -L 'vm|openmp|soak|long'
+
+tidy: deps
+	@cmake --preset asan && cmake --build --preset asan && tools/tidy --analyzer
 
 model: build
 	@NIGH_SOAK=1 ctest --test-dir build --verbose -R '^hosts.model.long'

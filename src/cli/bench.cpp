@@ -191,7 +191,7 @@ Result<BenchFile> run_all(const BenchOptions& options, const std::vector<BenchKi
 }
 
 int compute(const BenchOptions& options) {
-  auto file = run_model_bench(options.name, options.quick);
+  auto file = run_model_bench(options.name, options.quick ? 40 : 200);
   return file ? show(options, *file) : report_failure("bench", file.error().message);
 }
 

@@ -162,10 +162,10 @@ void decide_from(const Links& links, std::vector<Application> start, const std::
   end(Policy::improved, ends.improved);
 }
 
-void add_mix(const Links& links, const Mix& mix, const std::vector<Application>& applications, bool quick,
-             BenchFile& file) {
+void add_mix(const Links& links, const Mix& mix, const std::vector<Application>& applications,
+             std::size_t wanted, BenchFile& file) {
   const Survey survey_of = *survey(links, applications);
-  Starts starts(survey_of.placements, quick ? 40 : 200);
+  Starts starts(survey_of.placements, wanted);
   Ends ends;
   auto visited = survey(links, applications, [&](const std::vector<Application>& start) {
     if (starts.take()) decide_from(links, start, survey_of.average, ends);
@@ -201,7 +201,7 @@ void add_mix(const Links& links, const Mix& mix, const std::vector<Application>&
     }
 }
 
-Result<BenchFile> run_placement(bool quick) {
+Result<BenchFile> run_placement(std::size_t starts) {
   auto links = links_of_the_slides();
   if (!links) return tl::unexpected(links.error());
   BenchFile file = new_file();
@@ -215,7 +215,7 @@ Result<BenchFile> run_placement(bool quick) {
       if (!application) return tl::unexpected(application.error());
       applications.push_back(*std::move(application));
     }
-    add_mix(*links, mix, applications, quick, file);
+    add_mix(*links, mix, applications, starts, file);
   }
   return file;
 }
@@ -240,9 +240,9 @@ bool is_model_bench(const std::string& name) {
                      [&](const ModelBench& bench) { return bench.name == name; });
 }
 
-Result<BenchFile> run_model_bench(const std::string& name, bool quick) {
+Result<BenchFile> run_model_bench(const std::string& name, std::size_t starts) {
   if (name == transpose_bench) return run_transpose_model();
-  return name == "slide5" ? run_slide5() : run_placement(quick);
+  return name == "slide5" ? run_slide5() : run_placement(starts);
 }
 
 }  // namespace nigh::cli

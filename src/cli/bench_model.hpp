@@ -23,8 +23,8 @@ bool is_model_bench(const std::string& name);
 
 // slide5: subjects nigh and published. placement: worst, average, hops, memory-only, best, paper, improved;
 // the unit is "%" of speed above the average placement; the spread is over starting placements (of hops: over
-// those that it can't tell apart). transpose-model: nigh and published. `quick` looks at fewer starts.
-Result<BenchFile> run_model_bench(const std::string& name, bool quick);
+// those that it can't tell apart). transpose-model: nigh and published. `starts`: of about so many.
+Result<BenchFile> run_model_bench(const std::string& name, std::size_t starts);
 
 // For the terminal, and as a section of the page; empty when the files hold none of these.
 std::string model_table(const BenchFile& file);

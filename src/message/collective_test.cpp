@@ -31,6 +31,13 @@ void run_trial(Rank& self, const Trial& trial) {
   expect_right(side);
 }
 
+#ifdef NIGH_SANITIZED
+constexpr int every =
+    5;  // of so many trials one, another for each number of ranks; prime to all that is combined
+#else
+constexpr int every = 1;
+#endif
+
 TEST(collective, every_kind_size_and_form) {
   const std::size_t sizes[] = {0, 8, 40, 48, 56, 1000, 1024, 1032, 4096, 4104, 20000, 70001};
   for (int ranks = 1; ranks <= 9; ++ranks)
@@ -40,6 +47,7 @@ TEST(collective, every_kind_size_and_form) {
         for (const std::size_t bytes : sizes)
           for (unsigned form = 0; form < 8; ++form) {
             ++seed;
+            if ((seed + static_cast<unsigned>(ranks)) % every != 0) continue;
             Trial trial{.seed = seed,
                         .kind = static_cast<Kind>(kind),
                         .ranks = ranks,
@@ -59,7 +67,8 @@ TEST(collective, large_operands_in_rounds_and_parts) {
   for (int ranks = 2; ranks <= 3; ++ranks)
     run_job(ranks, {}, [&](Rank& self) {
       for (int kind = 1; kind < 11; ++kind)
-        for (unsigned form = static_cast<unsigned>(ranks) - 2; form < 4; form += 2)
+        for (unsigned form = static_cast<unsigned>(ranks) - 2; form < 4; form += 2) {
+          if (every > 1 && (static_cast<unsigned>(kind + ranks) + form / 2) % 2 != 0) continue;
           run_trial(self, {.seed = 40 + form,
                            .kind = static_cast<Kind>(kind),
                            .ranks = ranks,
@@ -68,6 +77,7 @@ TEST(collective, large_operands_in_rounds_and_parts) {
                            .affine = true,
                            .bytes = (std::size_t{5} << 20) + 8,
                            .hidden = form & 2 ? ~0u : 0});
+        }
       // What was private went through stages that are far smaller than the operands.
       EXPECT_LT(self.space.allocated, std::size_t{16} << 20);
       EXPECT_GT(self.group.counts().staged, 0u);
