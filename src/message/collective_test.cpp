@@ -32,8 +32,8 @@ void run_trial(Rank& self, const Trial& trial) {
 }
 
 #ifdef NIGH_SANITIZED
-constexpr int every =
-    5;  // of so many trials one, another for each number of ranks; prime to all that is combined
+// Of so many trials one, another for each number of ranks; prime to all that is combined.
+constexpr int every = 5;
 #else
 constexpr int every = 1;
 #endif
