@@ -149,7 +149,8 @@ class Worker {
   void fetch_columns(const Panel& panel) {
     const Spots from = from_.spots(panel);
     const std::size_t spot = plan_.spot_bytes(), last = slots_.size() - 1;
-    const std::size_t whole = std::min(group_, (pass_.lines - panel.first) / plan_.lanes());
+    // Not those of another thread, which may be writing them.
+    const std::size_t whole = std::min({group_, panel.ours, (pass_.lines - panel.first) / plan_.lanes()});
     const std::size_t bytes = whole == 0 ? panel.count * element_ : whole * spot;
     for (std::size_t e = 0; e <= last; ++e) {
       const std::byte* next = from.at[std::min(e + ahead, last)] + from.offset;

@@ -12,6 +12,7 @@ namespace nigh::fft {
 
 struct Panel {
   std::size_t matrix, first, count;
+  std::size_t ours = 1;  // panels of this matrix that this thread has from here on
 };
 
 // Calls work(address of element `begin` of line 0, begin, end) for each part of the lines of `matrix` that
@@ -37,7 +38,8 @@ void each_panel(const Pass& pass, std::size_t lines, int part, int parts, const 
                                                  static_cast<std::size_t>(parts));
   for (std::size_t i = mine.first; i < mine.end; ++i) {
     const std::size_t first = i % of_matrix * lines;
-    work(Panel{i / of_matrix, first, std::min(lines, pass.lines - first)});
+    work(Panel{i / of_matrix, first, std::min(lines, pass.lines - first),
+               std::min(mine.end - i, of_matrix - i % of_matrix)});
   }
 }
 
