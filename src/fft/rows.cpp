@@ -15,7 +15,7 @@ namespace nigh::fft {
 
 namespace {
 #ifdef NIGH_FFT_VECTORS
-constexpr std::size_t own_cache = std::size_t{512} << 10;
+constexpr std::size_t two_groups = std::size_t{512} << 10;  // bytes of two buffers
 // What a group of rows fills, in two buffers.
 std::size_t group_bytes(const Transform& transform, const Backend& backend) {
   return 4 * transform.n * backend.vector_bytes;
@@ -35,7 +35,7 @@ std::string beside_us(const char* name) {
 const Backend& pocketfft_for([[maybe_unused]] const Transform& transform) {
 #ifdef NIGH_FFT_VECTORS
   static const bool avx2 = has_avx2(), avx512 = has_avx512();
-  if (avx512 && group_bytes(transform, pocketfft_avx512) <= own_cache) return pocketfft_avx512;
+  if (avx512 && group_bytes(transform, pocketfft_avx512) <= two_groups) return pocketfft_avx512;
   if (avx2) return pocketfft_avx2;
 #endif
   return pocketfft_base;
