@@ -6,10 +6,9 @@
 //
 //     nigh, nigh-transposed             nigh's own kernels
 //     nigh-fftw, nigh-fftw-transposed   rows by FFTW, if libnigh-fft-fftw.so is there
-//     fftw-mpi, fftw-mpi-transposed     FFTW's own, PATIENT, in place (which it does faster); of Open MPI
-//     only, as Debian has
-//                                       it; in one dimension its transposed order is not told, so that is
-//                                       left out
+//     fftw-mpi, fftw-mpi-transposed     FFTW's own, PATIENT, in place (which it does faster); with Open MPI
+//                                       only: Debian has no other. Its transposed order in one dimension is
+//                                       not told, so that is left out
 //     fftw-openmp                       one process, --teams threads
 //     limit                             each rank's rows twice by FFTW, and nothing moved between ranks
 #include <mpi.h>
