@@ -5,7 +5,6 @@
 #include "fft/lanes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 

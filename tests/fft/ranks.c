@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <nigh/fft_mpi.h>
+
+#include "../transpose/scarce.h"
 
 static int rank, size, failures, shared_memory, threads;
 
@@ -304,19 +304,11 @@ static void scarce(void) {
   nigh_fft* plan = nigh_fft_mpi(2, n, -1, 0, a, in.bytes, a, in.bytes, MPI_COMM_WORLD, 1);
   expect(plan != NULL, "no plan of long columns");
   if (plan == NULL) return;
-  struct rlimit limit;
-  unsigned long pages = 0;
-  FILE* statm = fopen("/proc/self/statm", "r");
-  expect(statm != NULL && fscanf(statm, "%lu", &pages) == 1, "/proc/self/statm can't be read");
-  if (statm != NULL) fclose(statm);
-  getrlimit(RLIMIT_AS, &limit);
-  const rlim_t before = limit.rlim_cur;
-  if (rank == size - 1) limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (5 << 20);
-  setrlimit(RLIMIT_AS, &limit);
+  const int poor = rank == size - 1;
+  const rlim_t before = poor ? limit_memory(5 << 20) : 0;
   expect(nigh_fft_execute(plan) == -1 && strstr(nigh_fft_why(), "there is no memory for a few rows") != NULL,
          "a transform without memory succeeded");
-  limit.rlim_cur = before;
-  setrlimit(RLIMIT_AS, &limit);
+  if (poor) unlimit_memory(before);
   expect(nigh_fft_execute(plan) == 0, "with memory it does not succeed");
   nigh_fft_destroy(plan);
   give(a);

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <nigh/transpose_mpi.h>
 
 #include "resident.h"
+#include "scarce.h"
 
 static int rank, size, failures;
 static int shared_memory;
@@ -348,19 +348,11 @@ static void scarce(void) {
   const rlim_t room = 1 << 20;
 #endif
   static double a[512 * 512], b[512 * 512];
-  struct rlimit limit;
-  unsigned long pages = 0;
-  FILE* statm = fopen("/proc/self/statm", "r");
-  expect(statm != NULL && fscanf(statm, "%lu", &pages) == 1, "/proc/self/statm can't be read");
-  if (statm != NULL) fclose(statm);
-  getrlimit(RLIMIT_AS, &limit);
-  const rlim_t before = limit.rlim_cur;
-  if (rank == size - 1) limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + room;
-  setrlimit(RLIMIT_AS, &limit);
+  const int poor = rank == size - 1;
+  const rlim_t before = poor ? limit_memory(room) : 0;
   refused("no memory for the buffers",
           nigh_transpose_mpi(512, 512, 8, a, sizeof a, b, sizeof b, MPI_COMM_WORLD, 1));
-  limit.rlim_cur = before;
-  setrlimit(RLIMIT_AS, &limit);
+  if (poor) unlimit_memory(before);
 }
 
 static void many_shapes(int threads) {
