@@ -27,20 +27,59 @@ std::size_t message_bytes(const Slabs& slabs, const Group& from, const Group& to
 }
 constexpr std::size_t most_buffers = 8;  // each way
 constexpr int polls = 200;               // before the CPU is offered to others
+// What Open MPI's TCP sends at once. Longer ones it offers first, and over TCP offers and their answers stand
+// behind all the data that are under way: whoever was answered first then sends all that it has before the
+// other one may begin.
+constexpr std::size_t short_piece = std::size_t{60} << 10;
+constexpr std::size_t whole = INT_MAX;
+constexpr double patience = 0.01;  // seconds
+
+// Whether such a piece is sent at once by this library, over what is between these nodes: it is through
+// before anybody receives it. Collective.
+bool goes_at_once(const Nodes& nodes) {
+  const int next = (nodes.rank() + 1) % nodes.size();
+  const int before = (nodes.rank() + nodes.size() - 1) % nodes.size();
+  const auto away = [&](int rank) {
+    return std::find(nodes.neighbours().begin(), nodes.neighbours().end(), rank) == nodes.neighbours().end();
+  };
+  const std::unique_ptr<std::byte[]> both(new (std::nothrow) std::byte[2 * short_piece]());
+  if (!nodes.all_agree(both != nullptr)) return false;
+  // A first message may have to wait for its connection.
+  MPI_Sendrecv(nullptr, 0, MPI_BYTE, next, 0, nullptr, 0, MPI_BYTE, before, 0, nodes.all(),
+               MPI_STATUS_IGNORE);
+  MPI_Request sent = MPI_REQUEST_NULL;
+  int through = 1;
+  if (away(next)) {
+    MPI_Isend(both.get(), static_cast<int>(short_piece), MPI_BYTE, next, 0, nodes.all(), &sent);
+    const double end = MPI_Wtime() + patience;
+    do { MPI_Test(&sent, &through, MPI_STATUS_IGNORE); } while (through == 0 && MPI_Wtime() < end);
+  }
+  const bool all = nodes.all_agree(through != 0);
+  if (away(before))
+    MPI_Recv(both.get() + short_piece, static_cast<int>(short_piece), MPI_BYTE, before, 0, nodes.all(),
+             MPI_STATUS_IGNORE);
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  return all;
+}
 }  // namespace
 
+std::size_t Exchange::pieces_of(std::size_t bytes) const {
+  return std::max<std::size_t>(1, (bytes + piece_ - 1) / piece_);
+}
+
 Exchange Exchange::make(const Nodes& nodes, const Slabs& slabs, bool near) {
+  const std::size_t piece = nodes.groups().size() > 1 && goes_at_once(nodes) ? short_piece : whole;
   const bool several =
       nodes.groups().size() > 1 && nodes.groups().size() < static_cast<std::size_t>(nodes.size());
   if (several && nodes.all_agree(near)) {
-    Exchange all(nodes, slabs, near, true);
+    Exchange all(nodes, slabs, near, true, piece);
     if (all.sending_.counters != nullptr) return all;
   }
-  return {nodes, slabs, near, false};
+  return {nodes, slabs, near, false, piece};
 }
 
-Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool together)
-    : slabs_(slabs), all_(nodes.all()), together_(together) {
+Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool together, std::size_t piece)
+    : slabs_(slabs), all_(nodes.all()), together_(together), piece_(piece) {
   if (together) {
     groups_ = nodes.groups();
     group_ = nodes.group();
@@ -56,9 +95,11 @@ Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool toget
   std::size_t bytes = 0;
   for (Lane* lane : {&sending_, &receiving_}) {
     const bool out = lane == &sending_;
-    lane->requests.assign(std::min(most_buffers, (out ? out_ : in_).size()), MPI_REQUEST_NULL);
+    lane->under_way.assign(std::min(most_buffers, (out ? out_ : in_).size()), 0);
     lane->buffer_bytes = (largest(out) + line - 1) / line * line;
-    bytes += lane->requests.size() * (sizeof(Counters) + lane->buffer_bytes);
+    lane->pieces = pieces_of(lane->buffer_bytes);
+    lane->requests.assign(lane->buffers_there() * lane->pieces, MPI_REQUEST_NULL);
+    bytes += lane->buffers_there() * (sizeof(Counters) + lane->buffer_bytes);
   }
   std::byte* at = nullptr;
   if (together) {
@@ -75,13 +116,14 @@ Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool toget
     lane->counters = reinterpret_cast<Counters*>(at);
     // Zero is what counters begin with; those of a node are zeroed already, and may be counting.
     if (!together)
-      for (std::size_t i = 0; i < lane->requests.size(); ++i) new (lane->counters + i) Counters;
-    at += lane->requests.size() * sizeof(Counters);
+      for (std::size_t i = 0; i < lane->buffers_there(); ++i) new (lane->counters + i) Counters;
+    at += lane->buffers_there() * sizeof(Counters);
   }
   for (Lane* lane : {&sending_, &receiving_}) {
     lane->buffers = at;
-    at += lane->requests.size() * lane->buffer_bytes;
+    at += lane->buffers_there() * lane->buffer_bytes;
   }
+  indices_.resize(std::max(sending_.requests.size(), receiving_.requests.size()));
 }
 
 // What goes from group a to group b is sent by the ranks of a in turn, and received by those of b in turn.
@@ -113,6 +155,22 @@ std::size_t Exchange::largest(bool out) const {
   return most;
 }
 
+void Exchange::start_pieces(Lane& lane, std::size_t i, bool out) {
+  const Message& message = (out ? out_ : in_)[i];
+  const std::size_t bytes = bytes_of(message, out), pieces = pieces_of(bytes);
+  lane.under_way[lane.slot(i)] = pieces;
+  MPI_Request* request = &lane.requests[lane.slot(i) * lane.pieces];
+  for (std::size_t k = 0; k < pieces; ++k, ++request) {
+    std::byte* const data = lane.buffer_of(i) + k * piece_;
+    const int count = static_cast<int>(std::min(piece_, bytes - k * piece_));
+    if (out) {
+      MPI_Isend(data, count, MPI_BYTE, message.peer, 0, all_, request);
+    } else {
+      MPI_Irecv(data, count, MPI_BYTE, message.peer, 0, all_, request);
+    }
+  }
+}
+
 // Those of ours that can be under way now.
 bool Exchange::start(bool out) {
   Lane& lane = out ? sending_ : receiving_;
@@ -125,13 +183,7 @@ bool Exchange::start(bool out) {
     if (out ? counters.filled.load(std::memory_order_acquire) < members * (lane.use(i) + 1)
             : counters.empty.load(std::memory_order_acquire) < members * lane.use(i))
       break;
-    const int peer = list[i].peer, bytes = static_cast<int>(bytes_of(list[i], out));
-    MPI_Request* request = &lane.requests[lane.slot(i)];
-    if (out) {
-      MPI_Isend(lane.buffer_of(i), bytes, MPI_BYTE, peer, 0, all_, request);
-    } else {
-      MPI_Irecv(lane.buffer_of(i), bytes, MPI_BYTE, peer, 0, all_, request);
-    }
+    start_pieces(lane, i, out);
     any = true;
   }
   return any;
@@ -139,13 +191,15 @@ bool Exchange::start(bool out) {
 
 bool Exchange::finish(bool out) {
   Lane& lane = out ? sending_ : receiving_;
-  int indices[most_buffers], count = 0;
+  int count = 0;
   if (lane.requests.empty()) return false;
-  MPI_Testsome(static_cast<int>(lane.requests.size()), lane.requests.data(), &count, indices,
+  MPI_Testsome(static_cast<int>(lane.requests.size()), lane.requests.data(), &count, indices_.data(),
                MPI_STATUSES_IGNORE);
   if (count == MPI_UNDEFINED) return false;
   for (int i = 0; i < count; ++i) {
-    Counters& counters = lane.counters[indices[i]];
+    const std::size_t buffer = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]) / lane.pieces;
+    if (--lane.under_way[buffer] > 0) continue;
+    Counters& counters = lane.counters[buffer];
     (out ? counters.empty : counters.filled).fetch_add(1, std::memory_order_release);
   }
   return count > 0;
@@ -162,8 +216,7 @@ bool Exchange::serve() {
 
 bool Exchange::over() const {
   const auto idle = [](const Lane& lane) {
-    return std::all_of(lane.requests.begin(), lane.requests.end(),
-                       [](auto r) { return r == MPI_REQUEST_NULL; });
+    return std::all_of(lane.under_way.begin(), lane.under_way.end(), [](auto pieces) { return pieces == 0; });
   };
   return sending_.moved == out_.size() && receiving_.moved == in_.size() && sending_.started == out_.size() &&
          receiving_.started == in_.size() && idle(sending_) && idle(receiving_);

@@ -57,33 +57,39 @@ class Exchange {
   struct Lane {
     Counters* counters = nullptr;
     std::byte* buffers = nullptr;
-    std::uint64_t before = 0;  // messages of earlier passes
-    std::size_t moved = 0;     // packed or taken by this rank, of this pass
-    std::size_t started = 0;   // those before it are under way or through, or are not ours
-    std::size_t buffer_bytes = 0;
-    std::vector<MPI_Request> requests;  // of each buffer
-    [[nodiscard]] std::uint64_t use(std::size_t i) const { return (before + i) / requests.size(); }
-    [[nodiscard]] std::size_t slot(std::size_t i) const { return (before + i) % requests.size(); }
+    std::uint64_t before = 0;                  // messages of earlier passes
+    std::size_t moved = 0;                     // packed or taken by this rank, of this pass
+    std::size_t started = 0;                   // those before it are under way or through, or are not ours
+    std::size_t buffer_bytes = 0, pieces = 0;  // of a buffer, at most
+    std::vector<std::size_t> under_way;        // pieces of each buffer
+    std::vector<MPI_Request> requests;         // pieces of one buffer after those of the one before
+    [[nodiscard]] std::size_t buffers_there() const { return under_way.size(); }
+    [[nodiscard]] std::uint64_t use(std::size_t i) const { return (before + i) / under_way.size(); }
+    [[nodiscard]] std::size_t slot(std::size_t i) const { return (before + i) % under_way.size(); }
     [[nodiscard]] Counters& counters_of(std::size_t i) const { return counters[slot(i)]; }
     [[nodiscard]] std::byte* buffer_of(std::size_t i) const { return buffers + slot(i) * buffer_bytes; }
   };
 
-  Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool together);
+  Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool together, std::size_t piece);
   void list(const Nodes& nodes, bool near, bool out);
   [[nodiscard]] std::size_t bytes_of(const Message& message, bool out) const;
   [[nodiscard]] std::size_t largest(bool out) const;
   bool serve();
   bool start(bool out);
+  void start_pieces(Lane& lane, std::size_t i, bool out);
+  [[nodiscard]] std::size_t pieces_of(std::size_t bytes) const;
   bool finish(bool out);
   [[nodiscard]] bool over() const;  // for this rank
 
   Slabs slabs_;
   MPI_Comm all_;
   bool together_ = false;
+  std::size_t piece_;  // bytes that are one message of MPI's
   std::vector<Group> groups_;
   std::size_t group_ = 0, member_ = 0;
   std::vector<Message> out_, in_;
   Lane sending_, receiving_;
+  std::vector<int> indices_;  // what MPI_Testsome says is through
   std::unique_ptr<NodeMemory> shared_;
   std::unique_ptr<std::byte[]> own_;
 };
