@@ -31,7 +31,7 @@ constexpr int polls = 200;               // before the CPU is offered to others
 // behind all the data that are under way: whoever was answered first then sends all that it has before the
 // other one may begin.
 constexpr std::size_t short_piece = std::size_t{60} << 10;
-constexpr std::size_t whole = INT_MAX;
+constexpr std::size_t no_pieces = INT_MAX;
 constexpr double patience = 0.01;  // seconds
 
 // Whether such a piece is sent at once by this library, over what is between these nodes: it is through
@@ -68,7 +68,7 @@ std::size_t Exchange::pieces_of(std::size_t bytes) const {
 }
 
 Exchange Exchange::make(const Nodes& nodes, const Slabs& slabs, bool near) {
-  const std::size_t piece = nodes.groups().size() > 1 && goes_at_once(nodes) ? short_piece : whole;
+  const std::size_t piece = nodes.groups().size() > 1 && goes_at_once(nodes) ? short_piece : no_pieces;
   const bool several =
       nodes.groups().size() > 1 && nodes.groups().size() < static_cast<std::size_t>(nodes.size());
   if (several && nodes.all_agree(near)) {
