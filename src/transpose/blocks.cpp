@@ -67,22 +67,26 @@ class Panels {
         width_(b.width),
         count_(b.down * b.across),
         element_(element),
+        turn_(
+            (b.kind == Blocks::Kind::columns ? kernels().woven : kernels().cached)[Kernels::index(element)]),
         scratch_(b.kind == Blocks::Kind::squares
                      ? nullptr
-                     : new std::byte[bytes() * static_cast<std::size_t>(threads)]) {}
+                     : new std::byte[room() * static_cast<std::size_t>(threads)]) {}
   [[nodiscard]] std::size_t count() const { return count_; }
   void turn(std::byte* data, Queue& queue, int thread) const {
-    std::byte* const scratch = scratch_.get() + bytes() * static_cast<std::size_t>(thread);
+    std::byte* const scratch = scratch_.get() + room() * static_cast<std::size_t>(thread);
     queue.serve([&](std::size_t first, std::size_t) {
       std::byte* const at = data + first * bytes();
-      kernels().cached[Kernels::index(element_)]({at, width_, scratch, height_, height_, width_});
+      turn_({at, width_, scratch, height_, height_, width_});
       std::memcpy(at, scratch, bytes());
     });
   }
 
  private:
   [[nodiscard]] std::size_t bytes() const { return height_ * width_ * element_; }
+  [[nodiscard]] std::size_t room() const { return (bytes() / line + 2) * line; }  // and a line to spoil
   std::size_t height_, width_, count_, element_;
+  void (*turn_)(const Block&);
   std::unique_ptr<std::byte[]> scratch_;
 };
 

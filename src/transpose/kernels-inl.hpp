@@ -34,6 +34,7 @@
 #include <type_traits>
 
 #include "transpose/kernels.hpp"
+#include "transpose/squares-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace nigh::transpose {
@@ -54,137 +55,6 @@ struct Cut {
   static constexpr std::size_t scratch_row = line + panel * element;
 };
 
-#if HWY_TARGET == HWY_SCALAR
-template <std::size_t element>
-struct Shape {
-  static constexpr std::size_t side = 1;
-};
-
-template <std::size_t element>
-HWY_INLINE void square(const std::byte* from, std::size_t, std::byte* to, std::size_t) {
-  std::memcpy(to, from, element);
-}
-HWY_INLINE void copy_line(const std::byte* from, std::byte* to) { std::memcpy(to, from, line); }
-HWY_INLINE void stream_line(const std::byte* from, std::byte* to) { std::memcpy(to, from, line); }
-#else
-// How its elements lie in vectors. Those of 16 bytes are pairs of words.
-template <std::size_t element>
-struct Shape {
-  using Word = std::conditional_t<element == 4, std::uint32_t, std::uint64_t>;
-  static constexpr hn::ScalableTag<Word> tag{};
-  using Vector = hn::Vec<decltype(tag)>;
-  static constexpr std::size_t vector = hn::MaxLanes(tag) * sizeof(Word);  // bytes
-  static constexpr std::size_t side = vector / element;                    // of the square
-  static constexpr std::size_t per_block = 16 / element;
-  static constexpr std::size_t blocks = vector / 16;
-};
-
-template <std::size_t element>
-HWY_INLINE auto load(const std::byte* at) {
-  return hn::LoadU(Shape<element>::tag, reinterpret_cast<const typename Shape<element>::Word*>(at));
-}
-template <std::size_t element>
-HWY_INLINE void store(typename Shape<element>::Vector value, std::byte* at) {
-  hn::StoreU(value, Shape<element>::tag, reinterpret_cast<typename Shape<element>::Word*>(at));
-}
-
-// Within each 16 bytes of as many vectors as these hold elements.
-HWY_INLINE void turn_blocks(hn::Vec<hn::ScalableTag<std::uint32_t> >* v) {
-  const hn::ScalableTag<std::uint32_t> words;
-  const hn::Repartition<std::uint64_t, decltype(words)> pairs;
-  const auto a = hn::BitCast(pairs, hn::InterleaveLower(words, v[0], v[1]));
-  const auto b = hn::BitCast(pairs, hn::InterleaveUpper(words, v[0], v[1]));
-  const auto c = hn::BitCast(pairs, hn::InterleaveLower(words, v[2], v[3]));
-  const auto d = hn::BitCast(pairs, hn::InterleaveUpper(words, v[2], v[3]));
-  v[0] = hn::BitCast(words, hn::InterleaveLower(pairs, a, c));
-  v[1] = hn::BitCast(words, hn::InterleaveUpper(pairs, a, c));
-  v[2] = hn::BitCast(words, hn::InterleaveLower(pairs, b, d));
-  v[3] = hn::BitCast(words, hn::InterleaveUpper(pairs, b, d));
-}
-HWY_INLINE void turn_blocks(hn::Vec<hn::ScalableTag<std::uint64_t> >* v) {
-  const hn::ScalableTag<std::uint64_t> words;
-  const auto low = hn::InterleaveLower(words, v[0], v[1]);
-  v[1] = hn::InterleaveUpper(words, v[0], v[1]);
-  v[0] = low;
-}
-
-// Whole blocks of 16 bytes among two or four vectors, `apart` from each other.
-template <std::size_t blocks, class Tag, class Vector>
-HWY_INLINE void exchange_blocks([[maybe_unused]] Tag tag, [[maybe_unused]] Vector* v,
-                                [[maybe_unused]] std::size_t apart) {
-  if constexpr (blocks == 2) {
-    const auto low = hn::ConcatLowerLower(tag, v[apart], v[0]);
-    v[apart] = hn::ConcatUpperUpper(tag, v[apart], v[0]);
-    v[0] = low;
-  } else if constexpr (blocks == 4) {
-    const auto a = hn::ConcatLowerLower(tag, v[2 * apart], v[0]);
-    const auto b = hn::ConcatLowerLower(tag, v[3 * apart], v[apart]);
-    const auto c = hn::ConcatUpperUpper(tag, v[2 * apart], v[0]);
-    const auto d = hn::ConcatUpperUpper(tag, v[3 * apart], v[apart]);
-    v[0] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
-    v[apart] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
-    v[2 * apart] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(d), c);
-    v[3 * apart] = hn::OddEvenBlocks(d, hn::SwapAdjacentBlocks(c));
-  }
-}
-
-template <std::size_t element>
-HWY_INLINE void turn(typename Shape<element>::Vector* v) {
-  using S = Shape<element>;
-  if constexpr (element < 16) {
-    for (std::size_t i = 0; i < S::side; i += S::per_block) turn_blocks(v + i);
-  }
-  for (std::size_t i = 0; i < S::per_block; ++i) exchange_blocks<S::blocks>(S::tag, v + i, S::per_block);
-}
-
-// One square; strides in bytes.
-template <std::size_t element>
-HWY_INLINE void square(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride) {
-  using S = Shape<element>;
-  typename S::Vector v[S::side];
-  for (std::size_t i = 0; i < S::side; ++i) v[i] = load<element>(from + i * from_stride);
-  turn<element>(v);
-  for (std::size_t i = 0; i < S::side; ++i) store<element>(v[i], to + i * to_stride);
-}
-
-HWY_INLINE void stream_line(const std::byte* from, std::byte* to) {
-  using S = Shape<8>;
-  for (std::size_t i = 0; i < line; i += S::vector)
-    hn::Stream(load<8>(from + i), S::tag, reinterpret_cast<std::uint64_t*>(to + i));
-}
-HWY_INLINE void copy_line(const std::byte* from, std::byte* to) {
-  for (std::size_t i = 0; i < line; i += Shape<8>::vector) store<8>(load<8>(from + i), to + i);
-}
-#endif
-
-// What is too small for a square.
-template <std::size_t element>
-HWY_INLINE void singly(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride,
-                       std::size_t rows, std::size_t columns) {
-  for (std::size_t j = 0; j < columns; ++j) {
-    for (std::size_t i = 0; i < rows; ++i)
-      std::memcpy(to + j * to_stride + i * element, from + i * from_stride + j * element, element);
-  }
-}
-
-template <std::size_t element>
-HWY_INLINE void any(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride,
-                    std::size_t rows, std::size_t columns) {
-  using S = Shape<element>;
-  std::size_t j = 0;
-  for (; j + S::side <= columns; j += S::side) {
-    std::size_t i = 0;
-    for (; i + S::side <= rows; i += S::side)
-      square<element>(from + i * from_stride + j * element, from_stride, to + j * to_stride + i * element,
-                      to_stride);
-    if (i < rows)
-      singly<element>(from + i * from_stride + j * element, from_stride, to + j * to_stride + i * element,
-                      to_stride, rows - i, S::side);
-  }
-  if (j < columns)
-    singly<element>(from + j * element, from_stride, to + j * to_stride, to_stride, rows, columns - j);
-}
-
 template <std::size_t element>
 void cached(const Block& block) {
   constexpr std::size_t panel = 64;  // rows
@@ -195,10 +65,24 @@ void cached(const Block& block) {
   }
 }
 
-// Into L2; Highway knows L1 alone.
-HWY_INLINE void prefetch(const std::byte* at) { __builtin_prefetch(at, 0, 2); }
-
-HWY_INLINE std::size_t phase_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % line; }
+// The last rows first, which are fewer than a square has: what their squares write too much is written over.
+template <std::size_t element>
+void woven(const Block& block) {
+  using S = Shape<element>;
+  const std::size_t from_stride = block.from_stride * element, to_stride = block.rows * element;
+  const std::size_t whole = block.rows / S::side * S::side, left = block.rows - whole;
+  const std::byte* const last = block.from + whole * from_stride;
+  std::size_t j = 0;
+  for (; j + S::side <= block.columns; j += S::side) {
+    const std::byte* const from = block.from + j * element;
+    std::byte* const to = block.to + j * to_stride;
+    low<element>(last + j * element, from_stride, to + whole * element, to_stride, left);
+    for (std::size_t i = 0; i < whole; i += S::side)
+      square<element>(from + i * from_stride, from_stride, to + i * element, to_stride);
+  }
+  singly<element>(block.from + j * element, from_stride, block.to + j * to_stride, to_stride, block.rows,
+                  block.columns - j);
+}
 
 // carries: rows of the result do not all begin at a line.
 template <std::size_t element, bool carries, bool near>
@@ -393,11 +277,9 @@ constexpr const char* name() {
   }
 }
 
-constexpr Kernels table{name(),
-                        {cached<4>, cached<8>, cached<16>},
-                        {streamed<4>, streamed<8>, streamed<16>},
-                        copy_cached,
-                        copy_streamed};
+constexpr Kernels table{
+    name(),        {cached<4>, cached<8>, cached<16>}, {streamed<4>, streamed<8>, streamed<16>}, copy_cached,
+    copy_streamed, {woven<4>, woven<8>, woven<16>}};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace nigh::transpose

@@ -201,6 +201,23 @@ TEST(Transpose, LargeOnesOfRandomShape) {
   }
 }
 
+// Few rows or columns, cut into several panels with something left over.
+TEST(Transpose, ThinOnesInPlace) {
+  std::vector<std::unique_ptr<Team>> teams;
+  for (int threads = 1; threads <= 4; ++threads) teams.push_back(std::make_unique<Team>(threads));
+  std::size_t count = 0;
+  for (std::size_t few = 2; few <= 36; ++few) {
+    for (const std::size_t element : sizes) {
+      if (++count % (every > 1 ? 4 : 1) != 0) continue;
+      const std::size_t many = (std::size_t{300} << 10) / (few * element) + 7 * few;
+      for (const auto& team : teams) {
+        ASSERT_TRUE(right_in_place(many, few, element, *team)) << many << "x" << few << " of " << element;
+        ASSERT_TRUE(right_in_place(few, many, element, *team)) << few << "x" << many << " of " << element;
+      }
+    }
+  }
+}
+
 // What is larger than a cache is cut otherwise: rows of the result that begin at lines, and that do not.
 TEST(Transpose, LargeOnesOfFewRows) {
   Team team(1);
@@ -251,6 +268,26 @@ TEST(Transpose, ElementsBetweenTheirPlaces) {
   }
   transpose({from.at(0, 0), 50, to.at(0, 0) + 8, 70, 70, 50}, 16, team, {Stores::streamed});
   EXPECT_EQ(std::memcmp(to.bytes_at(), want.bytes_at(), to.bytes), 0);
+}
+
+// Rows of the result lie without gaps, and nothing but the line behind them is spoiled.
+TEST(Kernels, Woven) {
+  for (const Kernels* kernels : all_kernels()) {
+    for (const std::size_t element : sizes) {
+      for (std::size_t rows = 1; rows <= 35; ++rows) {
+        for (const std::size_t columns : {1, 2, 15, 16, 17, 64, 77}) {
+          Held from(rows, columns, columns + rows % 3, element, 0),
+              to(columns, rows, rows, element, rows % 16), want(columns, rows, rows, element, rows % 16);
+          naive(from, want, rows, columns);
+          kernels->woven[Kernels::index(element)](
+              {from.at(0, 0), from.stride, to.at(0, 0), rows, rows, columns});
+          std::memcpy(to.at(columns, 0), want.at(columns, 0), line);
+          ASSERT_EQ(std::memcmp(to.bytes_at(), want.bytes_at(), to.bytes), 0)
+              << rows << "x" << columns << " of " << element << ", " << kernels->name;
+        }
+      }
+    }
+  }
 }
 
 TEST(Copy, RowsOfAllLengths) {
