@@ -98,7 +98,8 @@ class Messages {
         ring_(reorder_nodes(where) * k),
         rings_(where.nodes / reorder_nodes(where)),
         threads_(k == 1 && !where.bound ? where.cores() : where.threads) {
-    for (const std::size_t bytes : {8UL, 1024UL, 4096UL, 61440UL, 65536UL, 131072UL, 262144UL, longest})
+    for (const std::size_t bytes :
+         {8UL, 1024UL, 4096UL, 16384UL, 32768UL, 61440UL, 65536UL, 131072UL, 262144UL, longest})
       all_.push_back({bytes});
     if (some_.member()) mine_.resize(longest), theirs_.resize(longest);
   }

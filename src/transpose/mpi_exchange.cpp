@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <new>
 
 #include "sys/threads.hpp"
@@ -32,7 +33,9 @@ constexpr int polls = 200;               // before the CPU is offered to others
 // other one may begin.
 constexpr std::size_t short_piece = std::size_t{60} << 10;
 constexpr std::size_t no_pieces = INT_MAX;
+constexpr std::size_t kept_for_the_late = std::size_t{1} << 20;
 constexpr double patience = 0.01;  // seconds
+constexpr int data_tag = 0, credit_tag = 1;
 
 // Whether such a piece is sent at once by this library, over what is between these nodes: it is through
 // before anybody receives it. Collective.
@@ -67,6 +70,8 @@ std::size_t Exchange::pieces_of(std::size_t bytes) const {
   return std::max<std::size_t>(1, (bytes + piece_ - 1) / piece_);
 }
 
+std::size_t Exchange::piece() const { return piece_ == no_pieces ? 0 : piece_; }
+
 Exchange Exchange::make(const Nodes& nodes, const Slabs& slabs, bool near) {
   const std::size_t piece = nodes.groups().size() > 1 && goes_at_once(nodes) ? short_piece : no_pieces;
   const bool several =
@@ -92,13 +97,14 @@ Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool toget
   }
   list(nodes, near, true);
   list(nodes, near, false);
+  if (piece != no_pieces) list_credits();
   std::size_t bytes = 0;
   for (Lane* lane : {&sending_, &receiving_}) {
     const bool out = lane == &sending_;
     lane->under_way.assign(std::min(most_buffers, (out ? out_ : in_).size()), 0);
     lane->buffer_bytes = (largest(out) + line - 1) / line * line;
-    lane->pieces = pieces_of(lane->buffer_bytes);
-    lane->requests.assign(lane->buffers_there() * lane->pieces, MPI_REQUEST_NULL);
+    lane->each = pieces_of(lane->buffer_bytes) + (out ? 0 : 1);
+    lane->requests.assign(lane->buffers_there() * lane->each + (out ? credits_.size() : 0), MPI_REQUEST_NULL);
     bytes += lane->buffers_there() * (sizeof(Counters) + lane->buffer_bytes);
   }
   std::byte* at = nullptr;
@@ -155,19 +161,56 @@ std::size_t Exchange::largest(bool out) const {
   return most;
 }
 
+// The first ones of each pair need none, as many as a rank that is late can keep. Both sides count alike.
+void Exchange::list_credits() {
+  const std::size_t of_a_pair = std::max(piece_, kept_for_the_late / (groups_.size() - 1));
+  std::map<int, std::size_t> givers;
+  for (const bool out : {false, true}) {
+    std::vector<std::size_t> before(groups_.size(), 0);
+    for (Message& message : out ? out_ : in_) {
+      before[message.group] += bytes_of(message, out);
+      message.on_credit = before[message.group] > of_a_pair;
+      if (!out || !message.on_credit || !message.ours) continue;
+      const auto [at, added] = givers.emplace(message.peer, credits_.size());
+      if (added) credits_.push_back({message.peer});
+      message.giver = at->second;
+      ++credits_[message.giver].of_a_pass;
+    }
+  }
+}
+
+// None is waited for between passes.
+void Exchange::ask_for_credits() {
+  MPI_Request* request = sending_.requests.data() + sending_.buffers_there() * sending_.each;
+  for (Credits& one : credits_) {
+    if (*request == MPI_REQUEST_NULL && one.asked < one.of_a_pass * (passes_ + 1)) {
+      MPI_Irecv(nullptr, 0, MPI_BYTE, one.peer, credit_tag, all_, request);
+      ++one.asked;
+    }
+    ++request;
+  }
+}
+
 void Exchange::start_pieces(Lane& lane, std::size_t i, bool out) {
   const Message& message = (out ? out_ : in_)[i];
   const std::size_t bytes = bytes_of(message, out), pieces = pieces_of(bytes);
   lane.under_way[lane.slot(i)] = pieces;
-  MPI_Request* request = &lane.requests[lane.slot(i) * lane.pieces];
+  MPI_Request* request = &lane.requests[lane.slot(i) * lane.each];
   for (std::size_t k = 0; k < pieces; ++k, ++request) {
     std::byte* const data = lane.buffer_of(i) + k * piece_;
     const int count = static_cast<int>(std::min(piece_, bytes - k * piece_));
     if (out) {
-      MPI_Isend(data, count, MPI_BYTE, message.peer, 0, all_, request);
+      MPI_Isend(data, count, MPI_BYTE, message.peer, data_tag, all_, request);
     } else {
-      MPI_Irecv(data, count, MPI_BYTE, message.peer, 0, all_, request);
+      MPI_Irecv(data, count, MPI_BYTE, message.peer, data_tag, all_, request);
     }
+  }
+  if (!message.on_credit) return;
+  if (out) {
+    ++credits_[message.giver].used;
+  } else {
+    MPI_Isend(nullptr, 0, MPI_BYTE, message.peer, credit_tag, all_, request);
+    ++lane.under_way[lane.slot(i)];
   }
 }
 
@@ -183,6 +226,7 @@ bool Exchange::start(bool out) {
     if (out ? counters.filled.load(std::memory_order_acquire) < members * (lane.use(i) + 1)
             : counters.empty.load(std::memory_order_acquire) < members * lane.use(i))
       break;
+    if (out && list[i].on_credit && credits_[list[i].giver].used == credits_[list[i].giver].come) break;
     start_pieces(lane, i, out);
     any = true;
   }
@@ -197,7 +241,12 @@ bool Exchange::finish(bool out) {
                MPI_STATUSES_IGNORE);
   if (count == MPI_UNDEFINED) return false;
   for (int i = 0; i < count; ++i) {
-    const std::size_t buffer = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]) / lane.pieces;
+    const auto index = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
+    const std::size_t buffer = index / lane.each, pieces = lane.buffers_there() * lane.each;
+    if (index >= pieces) {
+      ++credits_[index - pieces].come;
+      continue;
+    }
     if (--lane.under_way[buffer] > 0) continue;
     Counters& counters = lane.counters[buffer];
     (out ? counters.empty : counters.filled).fetch_add(1, std::memory_order_release);
@@ -209,6 +258,7 @@ bool Exchange::finish(bool out) {
 // have to wait behind that on the link, and the answer behind what comes, with nothing to send meanwhile.
 bool Exchange::serve() {
   bool any = false;
+  ask_for_credits();
   for (const bool out : {false, true}) any = start(out) || any;
   for (const bool out : {false, true}) any = finish(out) || any;
   return any;
@@ -264,6 +314,7 @@ void Exchange::run(Team& team, const From& a, const To& b, const Way& way,
     lane->before += lane == &sending_ ? out_.size() : in_.size();
     lane->moved = lane->started = 0;
   }
+  ++passes_;
 }
 
 }  // namespace nigh::transpose

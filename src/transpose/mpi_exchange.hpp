@@ -12,6 +12,10 @@
 // The ranks of a node send and receive in turn, so that they share that work. There is no barrier: counters
 // beside the buffers say how many have written one, that it went, that it came, how many have taken it. They
 // only grow. The k-th use of a buffer begins when what they count says that the one before is over.
+//
+// Pieces that the library sends at once, but for the first, go only when the other rank gave a credit, which
+// says that it waits for this message: a rank that is late would have to keep all that comes, and Open MPI
+// dies where it can't.
 #pragma once
 
 #include <atomic>
@@ -34,6 +38,7 @@ class Exchange {
   [[nodiscard]] bool empty() const { return out_.empty() && in_.empty(); }
   [[nodiscard]] std::size_t messages() const { return out_.size(); }   // that its ranks send
   [[nodiscard]] std::size_t largest() const { return largest(true); }  // bytes
+  [[nodiscard]] std::size_t piece() const;                             // bytes; 0: messages are whole
   [[nodiscard]] bool of_nodes() const { return together_; }            // not of single ranks
 
   // All messages of one pass, ours sent and theirs received. idle: is called when there is nothing else to do
@@ -47,7 +52,9 @@ class Exchange {
     std::size_t group;  // to or from which
     int peer;           // and which rank of it calls MPI
     Panel panel;
-    bool ours;  // on this side this rank does
+    bool ours;               // on this side this rank does
+    bool on_credit = false;  // it goes only when a credit for it came
+    std::size_t giver = 0;   // of credits_, if it is sent by this rank on credit
   };
   struct alignas(line) Counters {
     std::atomic<std::uint64_t> filled{0};  // packed by so many ranks; came so many times
@@ -57,12 +64,15 @@ class Exchange {
   struct Lane {
     Counters* counters = nullptr;
     std::byte* buffers = nullptr;
-    std::uint64_t before = 0;                  // messages of earlier passes
-    std::size_t moved = 0;                     // packed or taken by this rank, of this pass
-    std::size_t started = 0;                   // those before it are under way or through, or are not ours
-    std::size_t buffer_bytes = 0, pieces = 0;  // of a buffer, at most
-    std::vector<std::size_t> under_way;        // pieces of each buffer
-    std::vector<MPI_Request> requests;         // pieces of one buffer after those of the one before
+    std::uint64_t before = 0;            // messages of earlier passes
+    std::size_t moved = 0;               // packed or taken by this rank, of this pass
+    std::size_t started = 0;             // those before it are under way or through, or are not ours
+    std::size_t buffer_bytes = 0;        // at most
+    std::vector<std::size_t> under_way;  // requests of each buffer
+    // Pieces of one buffer after those of the one before, each time with the credit given behind them where
+    // messages come in; behind all where they go out the credits that are waited for.
+    std::vector<MPI_Request> requests;
+    std::size_t each = 0;  // requests of a buffer
     [[nodiscard]] std::size_t buffers_there() const { return under_way.size(); }
     [[nodiscard]] std::uint64_t use(std::size_t i) const { return (before + i) / under_way.size(); }
     [[nodiscard]] std::size_t slot(std::size_t i) const { return (before + i) % under_way.size(); }
@@ -70,11 +80,20 @@ class Exchange {
     [[nodiscard]] std::byte* buffer_of(std::size_t i) const { return buffers + slot(i) * buffer_bytes; }
   };
 
+  // Of one rank that this one sends to, since the plan was made.
+  struct Credits {
+    int peer;
+    std::uint64_t of_a_pass = 0;
+    std::uint64_t asked = 0, come = 0, used = 0;
+  };
+
   Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool together, std::size_t piece);
   void list(const Nodes& nodes, bool near, bool out);
   [[nodiscard]] std::size_t bytes_of(const Message& message, bool out) const;
   [[nodiscard]] std::size_t largest(bool out) const;
   bool serve();
+  void list_credits();
+  void ask_for_credits();
   bool start(bool out);
   void start_pieces(Lane& lane, std::size_t i, bool out);
   [[nodiscard]] std::size_t pieces_of(std::size_t bytes) const;
@@ -88,6 +107,8 @@ class Exchange {
   std::vector<Group> groups_;
   std::size_t group_ = 0, member_ = 0;
   std::vector<Message> out_, in_;
+  std::vector<Credits> credits_;
+  std::uint64_t passes_ = 0;  // that are over
   Lane sending_, receiving_;
   std::vector<int> indices_;  // what MPI_Testsome says is through
   std::unique_ptr<NodeMemory> shared_;

@@ -138,7 +138,8 @@ std::string MpiPlan::explain() const {
   if (!exchange_.empty())
     out += std::to_string(exchange_.messages()) + " messages of up to " +
            std::to_string(exchange_.largest()) + " bytes from " +
-           (exchange_.of_nodes() ? "this node" : "this rank") + "\n";
+           (exchange_.of_nodes() ? "this node" : "this rank") +
+           (exchange_.piece() == 0 ? "" : " in pieces of " + std::to_string(exchange_.piece())) + "\n";
   return out;
 }
 // The CPUs that this rank may use are shared with the neighbours that may use the same. threads: as asked

@@ -38,6 +38,12 @@ messages)
 nodes)
   export NIGH_MPI_FAKE_NODES=2
   if [ "$kind" = mpich ]; then run 3 few 1 "messages of up to"; else run 5 shared 2 "messages of up to"; fi ;;
+# Pretended nodes between which messages go as between real ones: panels in pieces that the library sends at once.
+tcp)
+  export NIGH_MPI_FAKE_NODES=2 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
+  run 2 heap 2 "in pieces of"
+  run 3 few 1 "in pieces of"
+  run 2 late 1 ;;
 space)
   timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space" ;;
 killed)
@@ -64,6 +70,7 @@ fortran | cxx)
 full)
   run 2 too-large 1
   export NIGH_MPI_FAKE_NODES=2
-  run 2 scarce 1 ;;
+  run 2 scarce 1
+  run 2 late 1 ;;
 esac
 exit 0
