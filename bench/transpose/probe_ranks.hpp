@@ -28,12 +28,6 @@ int rank = 0, ranks = 1;
   std::abort();
 }
 
-// A quarter of the values are smaller: what disturbs only adds.
-double lower_quartile(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 4];
-}
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;

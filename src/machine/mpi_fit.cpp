@@ -17,6 +17,7 @@ constexpr double most_rate = 1e9;        // MB/s: what is faster was not measure
 constexpr double small_error = 0.1;      // relative, of any point: good enough
 constexpr double most_left = 2.0 / 3;    // of the error, by a further line
 constexpr std::size_t least_points = 2;  // of a line
+constexpr double least_span = 1.5;       // its last size over its first: what is closer tells no slope
 
 struct Line {
   double latency = 0, slope = 0;  // us, us a byte
@@ -43,7 +44,7 @@ Line fit_line(const std::vector<MpiPoint>& points) {
     offer(a.us, 0);
     if (a.bytes > 0) offer(0, a.us / a.bytes);
     for (const MpiPoint& b : points) {
-      if (b.bytes <= a.bytes) continue;
+      if (b.bytes < least_span * a.bytes || b.bytes == a.bytes) continue;
       const double slope = (b.us - a.us) / (b.bytes - a.bytes);
       offer(a.us - slope * a.bytes, slope);
     }
@@ -57,6 +58,10 @@ std::vector<MpiPoint> of(const std::vector<MpiPoint>& points, bool one) {
     if ((p.k == 1) == one && p.us > 0 && p.bytes >= 0) out.push_back(p);
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   return out;
+}
+
+bool makes_a_line(const std::vector<MpiPoint>& points) {
+  return points.size() >= least_points && points.back().bytes >= least_span * points.front().bytes;
 }
 
 // The times of one process and of several, by ascending size. Where one protocol ends and the next begins is
@@ -75,8 +80,10 @@ struct Curves {
       if (p.bytes >= low && p.bytes <= high) out.several.push_back(p);
     return out;
   }
+  // Of the best lines; none is what a single process's points are too close for.
   [[nodiscard]] double error() const {
-    return fit_line(one).error + (several.size() < least_points ? 0 : fit_line(several).error);
+    if (!makes_a_line(one)) return INFINITY;
+    return fit_line(one).error + (makes_a_line(several) ? fit_line(several).error : 0);
   }
 };
 
@@ -109,7 +116,7 @@ double worst_error(const Curves& curves, const Cuts& cuts) {
     for (const auto* points : {&part.one, &part.several}) {
       const Line line = fit_line(*points);
       for (const MpiPoint& p : *points)
-        if (points->size() >= least_points) worst = std::max(worst, error_of(line, {p}));
+        if (makes_a_line(*points)) worst = std::max(worst, error_of(line, {p}));
     }
     first = end;
   }
@@ -140,10 +147,10 @@ void fit_sharing(const std::vector<MpiPoint>& same, NetworkRange& range) {
   range.node_rate = range.process_rate;
   if (same.empty()) return;
   const int k = same.front().k;
-  // Of one point no line follows: it is taken to have the latency of one process.
+  // Of points too close no line follows: the last is taken to have the latency of one process.
   Line together = fit_line(same);
-  if (same.size() < least_points && same.front().us > range.latency_us)
-    together = {range.latency_us, (same.front().us - range.latency_us) / same.front().bytes, 0};
+  if (const MpiPoint& last = same.back(); !makes_a_line(same) && last.us > range.latency_us)
+    together = {range.latency_us, (last.us - range.latency_us) / last.bytes, 0};
   const double rate = k * rate_of(together.slope);
   range.node_rate = std::clamp(rate, range.process_rate, most_rate);
   range.rate_loss = std::max(0.0, range.node_rate / rate - 1) * k / (k - 1);

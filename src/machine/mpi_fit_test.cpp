@@ -106,6 +106,20 @@ TEST(MpiFit, OnePointOfSeveralIsEnough) {
   EXPECT_NEAR(fit_network(points).ranges.back().rate_loss, 0.2, 0.01);
 }
 
+// Of several processes only short messages were measured beyond 32 KiB, of nearly one size: by noise the
+// longer one took less, but longer ones still will not.
+TEST(MpiFit, PointsTooCloseTellNoSlope) {
+  const Network shared{.ranges = {{0, 10, 20, 20, 0, 0.4}}, .source = Source::measured};
+  std::vector<MpiPoint> points;
+  for (const double bytes : {1024.0, 16384.0, 32768.0, 61440.0, 65536.0, 262144.0}) {
+    points.push_back({1, bytes, 1e6 * shared.message_seconds(bytes, 1) * (bytes > 40000 ? 1.3 : 1)});
+    if (bytes < 1e5)
+      points.push_back({3, bytes, 1e6 * shared.message_seconds(bytes, 3) * (bytes == 61440 ? 1.1 : 1)});
+  }
+  const Network fitted = fit_network(points);
+  EXPECT_NEAR(fitted.message_seconds(1e6, 3) / shared.message_seconds(1e6, 3), 1, 0.1);
+}
+
 TEST(MpiFit, OneProcessAlone) {
   const Network fitted = fit_network(points_of(known(), 1, 0));
   ASSERT_FALSE(fitted.empty());
