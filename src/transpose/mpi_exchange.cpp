@@ -33,6 +33,8 @@ constexpr int polls = 200;               // before the CPU is offered to others
 // other one may begin.
 constexpr std::size_t short_piece = std::size_t{60} << 10;
 constexpr std::size_t no_pieces = INT_MAX;
+// More only wait in the library's queue, and credits behind them.
+constexpr std::size_t most_pieces_out = 2;
 constexpr std::size_t kept_for_the_late = std::size_t{1} << 20;
 constexpr double patience = 0.01;  // seconds
 constexpr int data_tag = 0, credit_tag = 1;
@@ -191,27 +193,28 @@ void Exchange::ask_for_credits() {
   }
 }
 
-void Exchange::start_pieces(Lane& lane, std::size_t i, bool out) {
+// What of message i can be under way now; whether that is all of it.
+bool Exchange::start_pieces(Lane& lane, std::size_t i, bool out) {
   const Message& message = (out ? out_ : in_)[i];
   const std::size_t bytes = bytes_of(message, out), pieces = pieces_of(bytes);
-  lane.under_way[lane.slot(i)] = pieces;
-  MPI_Request* request = &lane.requests[lane.slot(i) * lane.each];
-  for (std::size_t k = 0; k < pieces; ++k, ++request) {
+  MPI_Request* const requests = &lane.requests[lane.slot(i) * lane.each];
+  if (lane.piece == 0) lane.under_way[lane.slot(i)] = pieces + (message.on_credit && !out ? 1 : 0);
+  for (std::size_t& k = lane.piece; k < pieces; ++k) {
     std::byte* const data = lane.buffer_of(i) + k * piece_;
     const int count = static_cast<int>(std::min(piece_, bytes - k * piece_));
-    if (out) {
-      MPI_Isend(data, count, MPI_BYTE, message.peer, data_tag, all_, request);
-    } else {
-      MPI_Irecv(data, count, MPI_BYTE, message.peer, data_tag, all_, request);
+    if (!out) {
+      MPI_Irecv(data, count, MPI_BYTE, message.peer, data_tag, all_, requests + k);
+      continue;
     }
+    if (piece_ != no_pieces && pieces_out_ == most_pieces_out) return false;
+    MPI_Isend(data, count, MPI_BYTE, message.peer, data_tag, all_, requests + k);
+    ++pieces_out_;
   }
-  if (!message.on_credit) return;
-  if (out) {
-    ++credits_[message.giver].used;
-  } else {
-    MPI_Isend(nullptr, 0, MPI_BYTE, message.peer, credit_tag, all_, request);
-    ++lane.under_way[lane.slot(i)];
-  }
+  lane.piece = 0;
+  if (message.on_credit && out) ++credits_[message.giver].used;
+  if (message.on_credit && !out)
+    MPI_Isend(nullptr, 0, MPI_BYTE, message.peer, credit_tag, all_, requests + pieces);
+  return true;
 }
 
 // Those of ours that can be under way now.
@@ -227,8 +230,10 @@ bool Exchange::start(bool out) {
             : counters.empty.load(std::memory_order_acquire) < members * lane.use(i))
       break;
     if (out && list[i].on_credit && credits_[list[i].giver].used == credits_[list[i].giver].come) break;
-    start_pieces(lane, i, out);
-    any = true;
+    const std::size_t before = pieces_out_;
+    const bool all = start_pieces(lane, i, out);
+    any = any || all || pieces_out_ > before;
+    if (!all) break;
   }
   return any;
 }
@@ -247,6 +252,7 @@ bool Exchange::finish(bool out) {
       ++credits_[index - pieces].come;
       continue;
     }
+    if (out) --pieces_out_;
     if (--lane.under_way[buffer] > 0) continue;
     Counters& counters = lane.counters[buffer];
     (out ? counters.empty : counters.filled).fetch_add(1, std::memory_order_release);

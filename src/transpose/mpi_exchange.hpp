@@ -72,7 +72,8 @@ class Exchange {
     // Pieces of one buffer after those of the one before, each time with the credit given behind them where
     // messages come in; behind all where they go out the credits that are waited for.
     std::vector<MPI_Request> requests;
-    std::size_t each = 0;  // requests of a buffer
+    std::size_t each = 0;   // requests of a buffer
+    std::size_t piece = 0;  // of message `started`: those before it are under way or through
     [[nodiscard]] std::size_t buffers_there() const { return under_way.size(); }
     [[nodiscard]] std::uint64_t use(std::size_t i) const { return (before + i) / under_way.size(); }
     [[nodiscard]] std::size_t slot(std::size_t i) const { return (before + i) % under_way.size(); }
@@ -95,7 +96,7 @@ class Exchange {
   void list_credits();
   void ask_for_credits();
   bool start(bool out);
-  void start_pieces(Lane& lane, std::size_t i, bool out);
+  bool start_pieces(Lane& lane, std::size_t i, bool out);
   [[nodiscard]] std::size_t pieces_of(std::size_t bytes) const;
   bool finish(bool out);
   [[nodiscard]] bool over() const;  // for this rank
@@ -108,7 +109,8 @@ class Exchange {
   std::size_t group_ = 0, member_ = 0;
   std::vector<Message> out_, in_;
   std::vector<Credits> credits_;
-  std::uint64_t passes_ = 0;  // that are over
+  std::uint64_t passes_ = 0;    // that are over
+  std::size_t pieces_out_ = 0;  // that MPI has been given and not yet sent
   Lane sending_, receiving_;
   std::vector<int> indices_;  // what MPI_Testsome says is through
   std::unique_ptr<NodeMemory> shared_;
