@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs every benchmark program that was built, small, and looks at what it reports.
+"""check_programs.py FOLDER threads|ranks|messages: runs every benchmark program of that kind that was built, small, and looks at
+what it reports.
 
 A benchmark whose verification can't fail verifies nothing, so each program is also run where its teams can't have
 the size asked for (OMP_THREAD_LIMIT=1): it must then say that it is not verified and exit with status 1. The
@@ -219,10 +220,18 @@ def check_moving(program):
             assert done.returncode == 0 and json.loads(done.stdout)["verified"], f"{library}: {done.stderr}"
 
 
+OTHERS = {
+    "threads": {"queues": check_queues, "alloc": check_alloc, "copy": check_copy},
+    "ranks": {"transpose": check_transpose, "fft": check_fft},
+    "messages": {"kneighbor": check_kneighbor, "stencil": check_moving, "molecules": check_moving, "pingpong": check_two,
+                 "self-message": check_lonely},
+}
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder, kind = pathlib.Path(sys.argv[1]), sys.argv[2]
     reference, failures, count = None, 0, 0
-    for name in CASES:
+    for name in CASES if kind == "threads" else ():
         for runtime in ("libgomp", "libomp"):
             program = folder / f"{name}-{runtime}"
             if not program.exists():
@@ -241,9 +250,10 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failures += 1
                 print(f"FAIL {program.name}: {error}")
-    for name, check in (("queues", check_queues), ("alloc", check_alloc), ("copy", check_copy), ("transpose", check_transpose), ("fft", check_fft), ("kneighbor", check_kneighbor), ("stencil", check_moving), ("molecules", check_moving), ("pingpong", check_two), ("self-message", check_lonely)):
+    for name, check in OTHERS[kind].items():
         try:
             check(folder / name)
+            count += 1
             print(f"ok   {name}")
         except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
             failures += 1

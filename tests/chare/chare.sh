@@ -61,6 +61,8 @@ case $case in
       for words in "1 1 --pes 3" "1 3 --pes 2" "1 2 --pes 2 --comm-thread --chare-debug" "2 2 --pes 1" \
         "2 4 --pes 1" "2 4 --pes 2 --comm-thread" "3 3 --pes 2" "2 2 --pes 1 --chare-debug" \
         "2 2 --pes 2 --comm-thread --chare-debug"; do
+        # What carries is the same code for both: MPICH's ranks, which spin, run every other one.
+        case "$library $words" in mpich*"1 1 --pes 3" | mpich*"1 2 --pes 2"* | mpich*"2 2 --pes 1" | mpich*"2 4 --pes 1") continue ;; esac
         case "$what $words" in loads\ 3* | loads\ 1\ 1* | loads\ 1\ 3* | heaps*debug* | "heaps 1 1"* | "heaps 2 4 --pes 1"* | "heaps 3"*) continue ;; esac
         export NIGH_MPI_FAKE_NODES=${words%% *}
         rest=${words#* }
