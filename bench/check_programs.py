@@ -164,7 +164,9 @@ def check_kneighbor(program):
             done = run(program, ["--subject", name, "--teams", pes, "--quick"])
             report, right = json.loads(done.stdout), name != "nigh-spoiled"
             assert done.returncode == (0 if right else 1) and report["verified"] is right, f"{name}: {done.stdout}"
-            assert len(report["results"]) == 6, done.stdout
+            assert len(report["results"]) == 6, f"{name} {pes}: {done.stdout}"
+            crowded = int(pes) > len(os.sched_getaffinity(0))
+            assert (report["core_state"] == "n/a") is (pes == "1" or crowded), f"{name} {pes}: {done.stdout}"
     for library in ("openmpi", "mpich"):
         name = f"mpi-{library}"
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
