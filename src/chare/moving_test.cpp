@@ -161,19 +161,25 @@ void Mover::ended(Found found) {
   finish(11);
 }
 TEST_P(MovingOnPes, ElementsMoveWhileMessagesAreUnderWay) {
+  // Whether it pays to move is measured: an element whose PE lost its CPU in it outweighs all others, and
+  // then nothing moves, in one job or two, but not in each of many.
+  const int most_jobs = 10;
   for (const int count : {1, 5, 64}) {
-    talkers_talk = 1;
+    const bool must_move = GetParam() > 1 && count == 64;
     elements_moved = 0;
-    said_to_one = said_to_all = 0;
-    auto main = [count] {
-      auto movers = Array<Mover>::create({std::max(count, 3)}, std::max(count, 3));
-      Array<Talker>::create({pes()}, std::max(count, 3)).send<&Talker::begin>(movers);
-      movers.send<&Mover::work>();
-    };
-    EXPECT_EQ(run_on(GetParam(), main), 11) << count;
-    EXPECT_EQ(wrong, 0) << count;
-    EXPECT_EQ(seen, 8) << count;
-    if (GetParam() == 1 || count == 64) { EXPECT_EQ(elements_moved > 0, GetParam() > 1); }
+    for (int job = 0; job == 0 || (must_move && elements_moved == 0 && job < most_jobs); ++job) {
+      talkers_talk = 1;
+      said_to_one = said_to_all = 0;
+      auto main = [count] {
+        auto movers = Array<Mover>::create({std::max(count, 3)}, std::max(count, 3));
+        Array<Talker>::create({pes()}, std::max(count, 3)).send<&Talker::begin>(movers);
+        movers.send<&Mover::work>();
+      };
+      EXPECT_EQ(run_on(GetParam(), main), 11) << count;
+      EXPECT_EQ(wrong, 0) << count;
+      EXPECT_EQ(seen, 8) << count;
+    }
+    if (GetParam() == 1 || must_move) { EXPECT_EQ(elements_moved > 0, must_move); }
   }
 }
 
