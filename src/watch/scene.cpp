@@ -104,7 +104,8 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
     if (process == processes_.end()) continue;
     Thread& thread = process->second.threads[seen.tid];
     thread.by_node.resize(machine_.node_count(), 0);
-    if (const int node = seen.cpu >= 0 ? machine_.node_of_pu(seen.cpu) : -1; node >= 0) thread.node = node;
+    if (const int node = seen.cpu >= 0 && !thread.just_moved ? machine_.node_of_pu(seen.cpu) : -1; node >= 0)
+      thread.node = node;
     for (std::size_t n = 0; n < seen.by_node.size(); ++n)
       if (const int index = node_index(static_cast<int>(n)); index >= 0)
         thread.by_node[static_cast<std::size_t>(index)] += seen.by_node[n];
@@ -116,6 +117,8 @@ void Scene::add(const Reading& reading, const std::vector<ProcessFacts>& facts) 
     if (const int node = node_index(seen.node); node >= 0) region.node = node;
     for (const auto& [tid, count] : seen.by_thread) region.by_thread[tid] += count;
   }
+  for (auto& [pid, process] : processes_)
+    for (auto& [tid, thread] : process.threads) thread.just_moved = false;
 }
 
 void Scene::moved(int pid, const std::map<int, int>& threads) {
@@ -124,7 +127,7 @@ void Scene::moved(int pid, const std::map<int, int>& threads) {
   age(process->second, 0.1);
   for (const auto& [tid, node] : threads)
     if (const auto thread = process->second.threads.find(tid); thread != process->second.threads.end())
-      thread->second.node = node;
+      thread->second.node = node, thread->second.just_moved = true;
   fresh_ = 0;
 }
 

@@ -76,6 +76,7 @@ class Scene {
  private:
   struct Thread {
     int node = -1;
+    bool just_moved = false;  // the next reading may have seen it last where it came from
     std::vector<double> by_node;
   };
   struct Region {

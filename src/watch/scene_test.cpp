@@ -147,6 +147,22 @@ TEST(Scene, AfterAMoveNewSamplesCount) {
   EXPECT_GT(scene.watched(links())[0].unit.application.locality(), 0.75);
 }
 
+// The reading that was under way while threads were moved tells where they came from; they may be silent for
+// long after it, and what is decided meanwhile must not move them from there.
+TEST(Scene, WhatIsReadDuringAMoveDoesNotTakeItBack) {
+  Scene scene(opteron());
+  Reading old, nothing;
+  touch(old, 9, 1, 3, {10}, 3, 100);
+  nothing.seconds = 1;
+  scene.add(old, {facts(9)});
+  scene.moved(9, {{1, 5}});
+  scene.add(old, {facts(9)});
+  scene.add(nothing, {facts(9)});
+  EXPECT_EQ(scene.watched(links())[0].threads, (std::vector<std::pair<int, int>>{{1, 5}}));
+  scene.add(old, {facts(9)});  // somebody else has put it back
+  EXPECT_EQ(scene.watched(links())[0].threads, (std::vector<std::pair<int, int>>{{1, 3}}));
+}
+
 // What a slow meter saw is kept for longer, and adds up to confidence.
 TEST(Scene, FewSamplesAreKeptForLonger) {
   Scene scene(opteron());
