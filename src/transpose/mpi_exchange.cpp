@@ -10,7 +10,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <climits>
 #include <map>
 #include <new>
 
@@ -28,44 +27,7 @@ std::size_t message_bytes(const Slabs& slabs, const Group& from, const Group& to
 }
 constexpr std::size_t most_buffers = 8;  // each way
 constexpr int polls = 200;               // before the CPU is offered to others
-// What Open MPI's TCP sends at once. Longer ones it offers first, and over TCP offers and their answers stand
-// behind all the data that are under way: whoever was answered first then sends all that it has before the
-// other one may begin.
-constexpr std::size_t short_piece = std::size_t{60} << 10;
-constexpr std::size_t no_pieces = INT_MAX;
-// More only wait in the library's queue, and credits behind them.
-constexpr std::size_t most_pieces_out = 2;
 constexpr std::size_t kept_for_the_late = std::size_t{1} << 20;
-constexpr double patience = 0.01;  // seconds
-constexpr int data_tag = 0, credit_tag = 1;
-
-// Whether such a piece is sent at once by this library, over what is between these nodes: it is through
-// before anybody receives it. Collective.
-bool goes_at_once(const Nodes& nodes) {
-  const int next = (nodes.rank() + 1) % nodes.size();
-  const int before = (nodes.rank() + nodes.size() - 1) % nodes.size();
-  const auto away = [&](int rank) {
-    return std::find(nodes.neighbours().begin(), nodes.neighbours().end(), rank) == nodes.neighbours().end();
-  };
-  const std::unique_ptr<std::byte[]> both(new (std::nothrow) std::byte[2 * short_piece]());
-  if (!nodes.all_agree(both != nullptr)) return false;
-  // A first message may have to wait for its connection.
-  MPI_Sendrecv(nullptr, 0, MPI_BYTE, next, 0, nullptr, 0, MPI_BYTE, before, 0, nodes.all(),
-               MPI_STATUS_IGNORE);
-  MPI_Request sent = MPI_REQUEST_NULL;
-  int through = 1;
-  if (away(next)) {
-    MPI_Isend(both.get(), static_cast<int>(short_piece), MPI_BYTE, next, 0, nodes.all(), &sent);
-    const double end = MPI_Wtime() + patience;
-    do { MPI_Test(&sent, &through, MPI_STATUS_IGNORE); } while (through == 0 && MPI_Wtime() < end);
-  }
-  const bool all = nodes.all_agree(through != 0);
-  if (away(before))
-    MPI_Recv(both.get() + short_piece, static_cast<int>(short_piece), MPI_BYTE, before, 0, nodes.all(),
-             MPI_STATUS_IGNORE);
-  MPI_Wait(&sent, MPI_STATUS_IGNORE);
-  return all;
-}
 }  // namespace
 
 std::size_t Exchange::pieces_of(std::size_t bytes) const {
@@ -75,7 +37,7 @@ std::size_t Exchange::pieces_of(std::size_t bytes) const {
 std::size_t Exchange::piece() const { return piece_ == no_pieces ? 0 : piece_; }
 
 Exchange Exchange::make(const Nodes& nodes, const Slabs& slabs, bool near) {
-  const std::size_t piece = nodes.groups().size() > 1 && goes_at_once(nodes) ? short_piece : no_pieces;
+  const std::size_t piece = find_piece(nodes);
   const bool several =
       nodes.groups().size() > 1 && nodes.groups().size() < static_cast<std::size_t>(nodes.size());
   if (several && nodes.all_agree(near)) {

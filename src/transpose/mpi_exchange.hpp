@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "transpose/mpi_memory.hpp"
-#include "transpose/mpi_nodes.hpp"
+#include "transpose/mpi_pieces.hpp"
 
 namespace nigh::transpose {
 

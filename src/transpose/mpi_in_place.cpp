@@ -12,60 +12,13 @@
 #include <functional>
 
 #include "transpose/mpi_demand.hpp"
+#include "transpose/mpi_swaps.hpp"
 #include "transpose/runs.hpp"
 
 namespace nigh::transpose {
 
 namespace {
-constexpr std::size_t message_limit = std::size_t{1} << 20;
-constexpr std::size_t pairs_at_once = 4;
-
-// A message each way. `put` is called when both have gone.
-struct Swap {
-  int peer = 0;
-  std::size_t out_bytes = 0, in_bytes = 0;
-  std::byte* in = nullptr;  // where it is received; nullptr: into a buffer
-  std::function<void(std::byte* out)> get;
-  std::function<void(const std::byte* in)> put;
-};
-
-class Swaps {
- public:
-  explicit Swaps(MPI_Comm all) : all_(all), memory_(new std::byte[2 * pairs_at_once * message_limit]) {
-    requests_.assign(2 * pairs_at_once, MPI_REQUEST_NULL);
-    under_way_.resize(pairs_at_once);
-  }
-  void run(const std::vector<Swap>& list) {
-    std::size_t next = 0, left = list.size();
-    for (std::size_t i = 0; i < pairs_at_once && next < list.size(); ++i) start(i, list[next++]);
-    while (left > 0) {
-      int which = 0;
-      MPI_Waitany(static_cast<int>(requests_.size()), requests_.data(), &which, MPI_STATUS_IGNORE);
-      const std::size_t slot = static_cast<std::size_t>(which) / 2;
-      if (requests_[2 * slot] != MPI_REQUEST_NULL || requests_[2 * slot + 1] != MPI_REQUEST_NULL) continue;
-      if (under_way_[slot]->put) under_way_[slot]->put(buffer(slot, 1));
-      --left;
-      if (next < list.size()) start(slot, list[next++]);
-    }
-  }
-
- private:
-  [[nodiscard]] std::byte* buffer(std::size_t slot, std::size_t in) const {
-    return memory_.get() + (2 * slot + in) * message_limit;
-  }
-  void start(std::size_t slot, const Swap& swap) {
-    under_way_[slot] = &swap;
-    swap.get(buffer(slot, 0));
-    MPI_Irecv(swap.in != nullptr ? swap.in : buffer(slot, 1), static_cast<int>(swap.in_bytes), MPI_BYTE,
-              swap.peer, 0, all_, &requests_[2 * slot]);
-    MPI_Isend(buffer(slot, 0), static_cast<int>(swap.out_bytes), MPI_BYTE, swap.peer, 0, all_,
-              &requests_[2 * slot + 1]);
-  }
-  MPI_Comm all_;
-  std::unique_ptr<std::byte[]> memory_;
-  std::vector<MPI_Request> requests_;
-  std::vector<const Swap*> under_way_;
-};
+constexpr std::size_t message_limit = Swaps::message_limit;
 
 class MpiInPlace final : public nigh_transpose {
  public:
@@ -77,6 +30,7 @@ class MpiInPlace final : public nigh_transpose {
     MPI_Allgather(&data_.layout.apart, 1, MPI_UINT64_T, apart_.data(), 1, MPI_UINT64_T, nodes_->node());
     strides_.resize(here.size());
     MPI_Allgather(&data_.layout.stride, 1, MPI_UINT64_T, strides_.data(), 1, MPI_UINT64_T, nodes_->node());
+    piece_ = find_piece(*nodes_);
     team_ = std::make_unique<Team>(crew.threads, crew.seats());
     if (square()) {
       for (std::size_t matrix = 0; matrix < slabs_.matrices; ++matrix) list_square(matrix);
@@ -84,7 +38,7 @@ class MpiInPlace final : public nigh_transpose {
       runs_ = std::make_unique<Runs>(slabs_, me(), team_->threads());
       for (std::size_t matrix = 0; matrix < slabs_.matrices; ++matrix) list_runs(matrix);
     }
-    if (!square() || !list_.empty()) swaps_ = std::make_unique<Swaps>(nodes_->all());
+    if (!square() || !list_.empty()) swaps_ = std::make_unique<Swaps>(*nodes_, piece_);
   }
 
   Result<void> execute() override {
@@ -112,7 +66,9 @@ class MpiInPlace final : public nigh_transpose {
     const bool loads = square() && std::any_of(peers_.begin(), peers_.end(),
                                                [](const Peer& peer) { return peer.reach == Reach::memory; });
     if (loads && peers_.size() > 1) out += "tiles exchanged with neighbours by loads\n";
-    if (!list_.empty()) out += std::to_string(list_.size()) + " messages each way from this rank\n";
+    if (!list_.empty())
+      out += std::to_string(list_.size()) + " messages each way from this rank" +
+             (piece_ == no_pieces ? "" : ", to other nodes in pieces of " + std::to_string(piece_)) + "\n";
     return out;
   }
 
@@ -140,27 +96,25 @@ class MpiInPlace final : public nigh_transpose {
     return all;
   }
 
-  // Columns of the block of the lower rank, rows of that of the other.
+  // Of the block of the lower rank rows and columns, of that of the other columns and rows.
   void list_square(std::size_t matrix) {
-    const std::size_t element = slabs_.element, per_line = line / element;
+    const std::size_t per_line = line / slabs_.element, most = message_limit / slabs_.element;
     for (const std::size_t d : partners()) {
       if (in_reach(d) || slabs_.rows.count(d) == 0 || slabs_.rows.count(me()) == 0) continue;
       const std::size_t lower = slabs_.rows.count(std::min(d, me())),
                         upper = slabs_.rows.count(std::max(d, me()));
-      std::size_t each = std::max<std::size_t>(1, message_limit / (lower * element));
-      if (each > per_line) each -= each % per_line;
-      for (std::size_t first = 0, count = 0; first < upper; first += count) {
-        count = std::min(each, upper - first);
-        list_panel(matrix, d, first, count);
-      }
+      const std::size_t tall = std::min(lower, most / per_line), wide = most / tall / per_line * per_line;
+      for (std::size_t down = 0; down < lower; down += tall)
+        for (std::size_t across = 0; across < upper; across += wide)
+          list_panel(matrix, d, {down, std::min(lower, down + tall)},
+                     {across, std::min(upper, across + wide)});
     }
   }
-  void list_panel(std::size_t matrix, std::size_t d, std::size_t first, std::size_t count) {
+  void list_panel(std::size_t matrix, std::size_t d, const Range& down, const Range& across) {
     const std::size_t element = slabs_.element, stride = data_.layout.stride;
-    const std::size_t rows = me() < d ? slabs_.rows.count(me()) : count,
-                      columns = me() < d ? count : slabs_.rows.count(d);
-    std::byte* block =
-        at(matrix) + slabs_.columns.first(d) * element + first * (me() < d ? 1 : stride) * element;
+    const Range &own = me() < d ? down : across, &other = me() < d ? across : down;
+    const std::size_t rows = own.end - own.first, columns = other.end - other.first;
+    std::byte* block = at(matrix) + (own.first * stride + slabs_.columns.first(d) + other.first) * element;
     Swap swap;
     swap.peer = static_cast<int>(d);
     swap.out_bytes = swap.in_bytes = rows * columns * element;
@@ -228,11 +182,11 @@ class MpiInPlace final : public nigh_transpose {
     for (const std::size_t d : partners()) {
       const int peer = static_cast<int>(d);
       if (const std::size_t bytes = runs_->surplus_in(d) * slabs_.element; bytes > 0)
-        MPI_Irecv(runs_->spill(d), static_cast<int>(bytes), MPI_BYTE, peer, 1, nodes_->all(),
+        MPI_Irecv(runs_->spill(d), static_cast<int>(bytes), MPI_BYTE, peer, surplus_tag, nodes_->all(),
                   &requests.emplace_back());
       if (const std::size_t bytes = runs_->surplus_out(d) * slabs_.element; bytes > 0)
         MPI_Isend(data + (runs_->out_first(d) + runs_->common(d)) * slabs_.element, static_cast<int>(bytes),
-                  MPI_BYTE, peer, 1, nodes_->all(), &requests.emplace_back());
+                  MPI_BYTE, peer, surplus_tag, nodes_->all(), &requests.emplace_back());
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     runs_->place(data);
@@ -246,6 +200,7 @@ class MpiInPlace final : public nigh_transpose {
   std::vector<std::uint64_t> apart_, strides_;  // of the neighbours
   std::unique_ptr<Team> team_;
   std::unique_ptr<Runs> runs_;
+  std::size_t piece_ = no_pieces;
   std::vector<Swap> list_;
   std::unique_ptr<Swaps> swaps_;
 };

@@ -9,7 +9,7 @@
  *     ranks dies THREADS                       the last rank is killed in the middle
  *     ranks too-large THREADS                  more shared memory is asked for than there is
  *     ranks scarce THREADS                     one rank has no memory for messages
- *     ranks late THREADS                       one rank begins late, and meanwhile does other things with MPI
+ *     ranks late|late-in-place THREADS         one rank begins late, and meanwhile does other things with MPI
  */
 #include <signal.h>
 #include <stdint.h>
@@ -359,17 +359,17 @@ static void scarce(void) {
 
 /* What the other one sends meanwhile must not pile up in it: 12 MB, if it had its way. Memory that was taken
  * once stays with MPI, so it is looked at the first time. */
-static void late(int threads) {
+static void late(int threads, int in_place) {
   const size_t side = 2449;
   size_t first_row, row_count, first_column, column_count;
   nigh_transpose_mpi_share(side, side, MPI_COMM_WORLD, &first_row, &row_count, &first_column, &column_count);
   const size_t a_bytes = row_count * side * 8, b_bytes = column_count * side * 8;
-  char *a = malloc(a_bytes), *b = malloc(b_bytes);
+  char *a = malloc(a_bytes), *b = in_place ? a : malloc(b_bytes);
   nigh_transpose* plan = nigh_transpose_mpi(side, side, 8, a, a_bytes, b, b_bytes, MPI_COMM_WORLD, threads);
   expect(plan != NULL, "no plan for one that is late");
   for (unsigned round = 0; plan != NULL && round < 3; ++round) {
+    if (!in_place) memset(b, 0, b_bytes);
     fill(a, first_row, row_count, side, 8, round);
-    memset(b, 0, b_bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     const int counts = rank == size - 1 && round == 0 && forget_most_resident();
     const long before = resident("VmRSS:");
@@ -385,7 +385,7 @@ static void late(int threads) {
   }
   nigh_transpose_destroy(plan);
   free(a);
-  free(b);
+  if (!in_place) free(b);
 }
 
 static void many_shapes(int threads) {
@@ -452,7 +452,9 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "scarce") == 0) {
     scarce();
   } else if (strcmp(what, "late") == 0) {
-    late(threads);
+    late(threads, 0);
+  } else if (strcmp(what, "late-in-place") == 0) {
+    late(threads, 1);
   } else {
     all_of_it(strcmp(what, "few") == 0, threads, argc > 3 ? argv[3] : "");
   }

@@ -43,7 +43,8 @@ tcp)
   export NIGH_MPI_FAKE_NODES=2 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
   run 2 heap 2 "in pieces of"
   run 3 few 1 "in pieces of"
-  run 2 late 1 ;;
+  run 2 late 1
+  run 2 late-in-place 1 ;;
 space)
   timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space" ;;
 killed)

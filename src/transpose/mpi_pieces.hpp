@@ -1,0 +1,24 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A message between nodes goes as pieces that the library sends at once, where it does so: one that it offers
+// first may have to wait for an answer that stands behind all the data under way (decision 0022).
+#pragma once
+
+#include <climits>
+#include <cstddef>
+
+#include "transpose/mpi_nodes.hpp"
+
+namespace nigh::transpose {
+
+inline constexpr std::size_t no_pieces = INT_MAX;  // bytes: messages are whole
+// Under way from a rank. More would only wait in the library's queue, and credits behind them.
+inline constexpr std::size_t most_pieces_out = 2;
+// Where both are with the same rank.
+enum MessageTag : int { data_tag = 0, credit_tag = 1, surplus_tag = 2 };
+
+// Bytes of a piece between these nodes, or no_pieces. Collective.
+std::size_t find_piece(const Nodes& nodes);
+
+}  // namespace nigh::transpose
