@@ -5,10 +5,10 @@
 // rests on a square that fits the registers: as many rows as a vector has elements, transposed without
 // leaving them.
 //
-// `streamed` is for what no cache holds. It never writes a part of a line: a tile is gathered in a scratch
-// that stays in L1, and whole lines go from there past the caches to the matrix. Where rows of the result do
-// not begin at a line, the last line of every row is carried to the next panel, so that still only whole
-// lines are streamed:
+// `streamed` is for what no cache holds. It never writes a part of a line. Where a square is as wide as a
+// line, lines go past the caches from the registers; else a tile is gathered in a scratch that stays in L1,
+// and they go from there. Where rows of the result do not begin at a line, the last line of every row is
+// carried to the next panel, so that still only whole lines are streamed:
 //
 //      a panel of rows, read along       scratch, a row for each column    row j of the result
 //      ┌──────┬──────┬─────────►         ┌───────┬──────────────────┐      ..│ line │ line │ line │..
@@ -47,11 +47,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 // last cache, pays for turns alone.
 template <std::size_t element, bool carries, bool near>
 struct Cut {
+  static constexpr std::size_t rows() {
+    if (near) return 64;
+    if (of_lines<element>) return carries == (element == 4) ? 16 : 32;
+    return (element == 4 ? 32 : 16) * (carries ? 2 : 1);
+  }
+  static constexpr std::size_t lines() {
+    return !near && !of_lines<element> && (carries || element == 4) ? 4 : 2;
+  }
   static constexpr std::size_t per_line = line / element;
-  static constexpr std::size_t panel = near ? 64 : (element == 4 ? 32 : 16) * (carries ? 2 : 1);  // rows
-  static constexpr std::size_t tile = (!near && (carries || element == 4) ? 4 : 2) * per_line;    // columns
-  static constexpr std::size_t ahead = 2;     // tiles that are prefetched
-  static constexpr std::size_t strip = 1024;  // columns; a line is carried for each
+  static constexpr std::size_t panel = rows();             // rows
+  static constexpr std::size_t tile = lines() * per_line;  // columns
+  static constexpr std::size_t ahead = 2;                  // tiles that are prefetched
+  static constexpr std::size_t strip = 1024;               // columns; a line is carried for each
   static constexpr std::size_t scratch_row = line + panel * element;
 };
 
@@ -103,6 +111,12 @@ class Strip {
       const std::size_t rows = std::min(S::panel, whole_ - row);
       for (std::size_t column = first; column < end; column += S::tile) {
         const std::size_t count = std::min(S::tile, end - column);
+        if constexpr (of_lines<element>) {
+          if (count == S::tile) {
+            directly(row, column, rows);
+            continue;
+          }
+        }
         gather(row, column, rows, count);
         std::byte* scratch = scratch_;
         std::byte* to = target(row, column);
@@ -156,6 +170,28 @@ class Strip {
     }
   }
 
+  // A tile by squares that are streamed from the registers: no load has to wait for a store.
+  HWY_INLINE void directly(std::size_t row, std::size_t column, std::size_t rows) {
+    constexpr std::size_t side = Shape<element>::side;
+    const std::size_t stride = from_stride_, to_stride = to_stride_;
+    const std::byte* from = source(row, column);
+    const std::byte* next = later(row, column);
+    std::byte* to = target(row, column);
+    for (std::size_t j = 0; j < S::tile; j += side) {
+      for (std::size_t i = 0; i < rows; i += side) {
+        for (std::size_t k = 0; k < side; ++k) prefetch(next + (i + k) * stride + j * element);
+        if constexpr (carries) {
+          stream_square_carrying<element>(from + i * stride + j * element, stride,
+                                          to + j * to_stride + i * element, to_stride, carry(column + j),
+                                          row + i == 0);
+        } else {
+          stream_square<element>(from + i * stride + j * element, stride, to + j * to_stride + i * element,
+                                 to_stride);
+        }
+      }
+    }
+  }
+
   HWY_INLINE static void out(std::byte* to, std::size_t bytes, const std::byte* scratch) {
     for (std::size_t i = 0; i < bytes; i += line) stream_line(scratch + i, to + i);
   }
@@ -182,7 +218,8 @@ class Strip {
       std::byte* to = target(whole_, column);
       if (carries && whole_ > 0) {
         const std::size_t phase = phase_of(to);
-        std::memcpy(to - phase, carry(column) + line - phase, phase);
+        const bool direct = of_lines<element> && column < first_ + (end_ - first_) / S::tile * S::tile;
+        std::memcpy(to - phase, carry(column) + (direct ? 0 : line - phase), phase);
       }
       singly<element>(source(whole_, column), from_stride_, to, to_stride_, block_.rows - whole_, 1);
     }

@@ -37,6 +37,8 @@ HWY_INLINE void square(const std::byte* from, std::size_t, std::byte* to, std::s
 }
 HWY_INLINE void copy_line(const std::byte* from, std::byte* to) { std::memcpy(to, from, line); }
 HWY_INLINE void stream_line(const std::byte* from, std::byte* to) { std::memcpy(to, from, line); }
+template <std::size_t element>
+inline constexpr bool of_lines = false;
 #else
 // How its elements lie in vectors of at most so many bytes. Those of 16 bytes are pairs of words.
 template <std::size_t element, std::size_t most = line>
@@ -118,6 +120,48 @@ HWY_INLINE void square(const std::byte* from, std::size_t from_stride, std::byte
   for (std::size_t i = 0; i < S::side; ++i) v[i] = load<S>(from + i * from_stride);
   turn<S>(v);
   for (std::size_t i = 0; i < S::side; ++i) store<S>(v[i], to + i * to_stride);
+}
+
+// A square of whole lines stays in the registers until it is streamed.
+template <std::size_t element>
+inline constexpr bool of_lines = Shape<element>::side * element == line;
+
+template <std::size_t element>
+HWY_INLINE void stream_square(const std::byte* from, std::size_t from_stride, std::byte* to,
+                              std::size_t to_stride) {
+  using S = Shape<element>;
+  typename S::Vector v[S::side];
+  for (std::size_t i = 0; i < S::side; ++i) v[i] = load<S>(from + i * from_stride);
+  turn<S>(v);
+  for (std::size_t i = 0; i < S::side; ++i)
+    hn::Stream(v[i], S::tag, reinterpret_cast<typename S::Word*>(to + i * to_stride));
+}
+
+// The same where rows of the result begin within lines. Turned by as much, what is carried of each row and
+// what comes are the parts of a line; `carried` keeps the part of the next one. first: nothing is there yet.
+template <std::size_t element>
+HWY_INLINE void stream_square_carrying(const std::byte* from, std::size_t from_stride, std::byte* to,
+                                       std::size_t to_stride, std::byte* carried, bool first) {
+  using S = Shape<element>;
+  using Word = typename S::Word;
+  constexpr std::size_t words = line / sizeof(Word);
+  typename S::Vector v[S::side];
+  for (std::size_t i = 0; i < S::side; ++i) v[i] = load<S>(from + i * from_stride);
+  turn<S>(v);
+  for (std::size_t i = 0; i < S::side; ++i, to += to_stride, carried += line) {
+    const std::size_t phase = reinterpret_cast<std::uintptr_t>(to) % line / sizeof(Word);
+    const auto place = hn::Iota(S::tag, static_cast<Word>(words - phase));
+    const auto indices = hn::IndicesFromVec(S::tag, hn::And(place, hn::Set(S::tag, Word{words - 1})));
+    const auto turned = hn::TableLookupLanes(v[i], indices);
+    const auto before = hn::FirstN(S::tag, phase);
+    Word* const at = reinterpret_cast<Word*>(to) - phase;
+    if (first) {
+      hn::BlendedStore(turned, hn::Not(before), S::tag, at);
+    } else {
+      hn::Stream(hn::IfThenElse(before, load<S>(carried), turned), S::tag, at);
+    }
+    store<S>(turned, carried);
+  }
 }
 
 // The first `columns` of a square. What lies behind them is not read.
