@@ -253,14 +253,7 @@ void add_bench(CLI::App& app, int& status) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand(
       "bench", "Measure programs with and without nigh, and under what others offer for the same");
-  command->add_option(
-      "name", options->name,
-      "nested-stream, nested-sync, geothermal, nested-overhead, mpi (all of mpi-put, mpi-pingpong, "
-      "mpi-sendrecv, mpi-exchange, mpi-rate, mpi-collectives), queues, alloc, copy, transpose, kneighbor, "
-      "pingpong, "
-      "self-message, "
-      "false-sharing, stencil, molecules, slide5, placement, transpose-model, transpose-steps; none: list "
-      "them");
+  command->add_option("name", options->name, bench_names() + "; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(

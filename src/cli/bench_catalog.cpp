@@ -3,6 +3,7 @@
 #include "cli/bench_catalog.hpp"
 
 #include "cli/bench_model.hpp"
+#include "cli/report_steps.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,15 +53,18 @@ const std::vector<BenchKind>& bench_kinds() {
   return kinds;
 }
 
-Result<BenchKind> find_bench(const std::string& name) {
+std::string bench_names() {
   std::vector<std::string> names;
-  for (const BenchKind& kind : bench_kinds()) {
-    if (kind.name == name) return kind;
-    names.push_back(kind.name);
-  }
+  for (const BenchKind& kind : bench_kinds()) names.push_back(kind.name);
   for (const ModelBench& bench : model_benches()) names.push_back(bench.name);
-  return fail(Errc::invalid,
-              fmt::format("there is no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
+  names.push_back(steps_bench);
+  return fmt::format("{}, and mpi: all of mpi-...", fmt::join(names, ", "));
+}
+
+Result<BenchKind> find_bench(const std::string& name) {
+  for (const BenchKind& kind : bench_kinds())
+    if (kind.name == name) return kind;
+  return fail(Errc::invalid, fmt::format("there is no benchmark '{}'; there are {}", name, bench_names()));
 }
 
 std::string baseline_of(const std::string& name) {

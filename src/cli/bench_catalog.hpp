@@ -56,6 +56,8 @@ struct BenchKind {
   }
 };
 const std::vector<BenchKind>& bench_kinds();
+// All there are, for a sentence.
+std::string bench_names();
 Result<BenchKind> find_bench(const std::string& name);
 // What its ratios are to, for people; of a benchmark that is not known, "unbound".
 std::string baseline_of(const std::string& name);
