@@ -14,8 +14,9 @@ namespace nigh::fft {
 namespace {
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t ahead = 8;  // elements that are prefetched before they are wanted
-// Columns are fetched for several panels at a time.
-constexpr std::size_t group_bytes = own_cache + own_cache / 8, most_of_group = 4;
+// Columns are fetched for several panels at a time, even if those that are not transformed yet have to wait
+// in the last cache.
+constexpr std::size_t group_bytes = 2 * own_cache + own_cache / 4, most_of_group = 4;
 using transpose::line;
 
 struct GiveRoom {
@@ -144,8 +145,7 @@ class Worker {
     fetch_columns(panel);
   }
 
-  // Several panels at a time, each into a scratch of its own: memory gives long runs faster (of 256 bytes in
-  // two thirds of the time of 128).
+  // Several panels at a time, each into a scratch of its own: memory gives long runs faster (decision 0023).
   void fetch_columns(const Panel& panel) {
     const Spots from = from_.spots(panel);
     const std::size_t spot = plan_.spot_bytes(), last = slots_.size() - 1;
