@@ -124,6 +124,7 @@ class Worker {
     run.backward = pass_.transform.kind == Kind::backward;
     run.streamed = straight && streamed_ && to_.at_lines();
     run.scratch = scratch_.get() + shift_;
+    run.next = next_rows(panel);
     if (pass_.twiddles != nullptr) {
       run.turns = turns_.get();
       plan_.make_turns(*pass_.twiddles, panel.first + pass_.first_line, turns_.get());
@@ -135,6 +136,18 @@ class Worker {
  private:
   [[nodiscard]] std::byte* slot(std::size_t row, std::size_t column) const {
     return scratch_.get() + row * plan_.row_bytes() + column * plan_.spot_bytes();
+  }
+
+  // Not of columns: there are more of them than L2 holds, and they would push out what is worked on.
+  [[nodiscard]] NextRows next_rows(const Panel& panel) const {
+    NextRows next;
+    if (from_.lie() != Lie::rows || panel.ours <= 1) return next;
+    from_.each_run(panel, [&](const std::byte* at, std::size_t begin, std::size_t end) {
+      if (begin == 0 && end == plan_.n())
+        next = {at + panel.count * from_.line_bytes(),
+                std::min(plan_.lanes(), pass_.lines - panel.first - panel.count), from_.line_bytes()};
+    });
+    return next;
   }
 
   void fetch(const Panel& panel) {

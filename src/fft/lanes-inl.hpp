@@ -307,21 +307,35 @@ HWY_INLINE void transform(const Short<Real>& one, const In& in, const Out& out, 
   pass_of<Stand::last>(one.radices[count - 1], now, out, length, apart, factors);
 }
 
+// Of each row the part that is due in step `step` of `steps`. Into L2.
+inline void prefetch(const NextRows& rows, std::size_t bytes, std::size_t step, std::size_t steps) {
+  constexpr std::size_t line = 64;
+  const std::size_t lines = bytes / line, end = lines * (step + 1) / steps;
+  for (std::size_t row = 0; row < rows.count; ++row)
+    for (std::size_t i = lines * step / steps; i < end; ++i)
+      __builtin_prefetch(rows.at + row * rows.apart + i * line, 0, 2);
+}
+
 template <class Real>
 void run_lanes(const LaneTables<Real>& tables, const LaneRun& run) {
   constexpr std::size_t spot = Lane<Real>::spot;
   const std::size_t n1 = tables.first.n, n2 = tables.second.n, row = tables.row * spot;
   auto* scratch = reinterpret_cast<Real*>(run.scratch);
   Real* buffer = scratch + n1 * row;
-  for (std::size_t j2 = 0; j2 < n2; ++j2)
+  const std::size_t bytes = n1 * n2 * 2 * sizeof(Real);
+  for (std::size_t j2 = 0; j2 < n2; ++j2) {
+    prefetch(run.next, bytes, j2, n1 + n2);
     transform(tables.first,
               Outside<Real>{run.from.at + j2, run.from.offset, n2, run.backward, false, nullptr, nullptr},
               Between<Real>{scratch + j2 * spot, row, tables.between.data() + 2 * j2 * n1}, buffer);
+  }
   const auto* turns = reinterpret_cast<const Real*>(run.turns);
   Outside<Real> to{run.to.at, run.to.offset, n1, run.backward, run.streamed, turns, nullptr};
   if (turns != nullptr) to.turns = turns + n1 * spot;
-  for (std::size_t k1 = 0; k1 < n1; ++k1, ++to.at, to.turn += turns != nullptr ? spot : 0)
+  for (std::size_t k1 = 0; k1 < n1; ++k1, ++to.at, to.turn += turns != nullptr ? spot : 0) {
+    prefetch(run.next, bytes, n2 + k1, n1 + n2);
     transform(tables.second, Buffer<Real>{scratch + k1 * row}, to, buffer);
+  }
   if (run.streamed) hwy::FlushStream();
 }
 

@@ -44,8 +44,15 @@ struct Spots {
   std::ptrdiff_t offset = 0;
 };
 
+// Rows of n elements that are wanted next: fetched from memory while others are transformed.
+struct NextRows {
+  const std::byte* at = nullptr;
+  std::size_t count = 0, apart = 0;  // bytes from each to the next
+};
+
 struct LaneRun {
   Spots from, to;  // they may be the same
+  NextRows next;
   bool backward = false;
   bool streamed = false;         // past the caches; all of `to` begins at a line
   std::byte* scratch = nullptr;  // of scratch_bytes(), at a line
