@@ -14,8 +14,8 @@ namespace nigh::fft {
 namespace {
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t ahead = 8;  // elements that are prefetched before they are wanted
-// Columns are fetched for several panels at a time, even if those that are not transformed yet have to wait
-// in the last cache.
+// Columns are fetched, and put out, for several panels at a time, even if these have to wait in the last
+// cache.
 constexpr std::size_t group_bytes = 2 * own_cache + own_cache / 4, most_of_group = 4;
 using transpose::line;
 
@@ -97,7 +97,7 @@ class Worker {
         done_(plan_.n()),
         // Each at a line.
         scratch_bytes_((plan_.scratch_bytes() + line - 1) / line * line),
-        group_(from_.lie() == Lie::columns
+        group_(from_.lie() == Lie::columns || (to_.lie() == Lie::columns && streamed_)
                    ? std::clamp(group_bytes / scratch_bytes_, std::size_t{1}, most_of_group)
                    : 1),
         scratch_(room_of(group_ * scratch_bytes_)) {
@@ -111,13 +111,13 @@ class Worker {
   void panel(const Panel& panel) {
     from_.go_to(panel);
     to_.go_to(panel);
-    if (panel.matrix == fetched_.matrix && panel.first - fetched_.first < fetched_.count) {
-      shift_ = (panel.first - fetched_.first) / plan_.lanes() * scratch_bytes_;
-    } else {
-      shift_ = 0;
-      fetch(panel);
-    }
-    const bool straight = to_.lie() == Lie::columns && panel.count == plan_.lanes();
+    const bool first = panel.matrix != begun_.matrix || panel.first - begun_.first >= begun_.count;
+    if (first) begin(panel);
+    shift_ = (panel.first - begun_.first) / plan_.lanes() * scratch_bytes_;
+    if (first || from_.lie() != Lie::columns) fetch(panel);
+    const bool as_columns = to_.lie() == Lie::columns && panel.count == plan_.lanes();
+    const bool together = as_columns && streamed_ && whole_ > 1;
+    const bool straight = as_columns && !together;
     LaneRun run;
     run.from = {slots_.data(), static_cast<std::ptrdiff_t>(shift_)};
     run.to = straight ? to_.spots(panel) : Spots{done_.data(), run.from.offset};
@@ -130,12 +130,22 @@ class Worker {
       plan_.make_turns(*pass_.twiddles, panel.first + pass_.first_line, turns_.get());
     }
     plan_.run(run);
-    if (!straight) put(panel);
+    if (together) {
+      if (panel.first + panel.count == begun_.first + begun_.count) put_together();
+    } else if (!straight) {
+      put(panel);
+    }
   }
 
  private:
   [[nodiscard]] std::byte* slot(std::size_t row, std::size_t column) const {
     return scratch_.get() + row * plan_.row_bytes() + column * plan_.spot_bytes();
+  }
+
+  // A group of panels, which has this one first. Not those of another thread, which may be writing them.
+  void begin(const Panel& panel) {
+    whole_ = std::min({group_, panel.ours, (pass_.lines - panel.first) / plan_.lanes()});
+    begun_ = {panel.matrix, panel.first, whole_ == 0 ? panel.count : whole_ * plan_.lanes()};
   }
 
   // Not of columns: there are more of them than L2 holds, and they would push out what is worked on.
@@ -152,28 +162,32 @@ class Worker {
 
   void fetch(const Panel& panel) {
     if (panel.count < plan_.lanes())  // lanes without a line compute, too
-      for (std::byte* slot : slots_) std::memset(slot, 0, plan_.spot_bytes());
+      for (std::byte* slot : slots_) std::memset(slot + shift_, 0, plan_.spot_bytes());
     if (from_.lie() == Lie::rows) return turn<true>(from_, panel);
     if (from_.lie() == Lie::apart) return each_one<true>(from_, panel);
     fetch_columns(panel);
   }
 
-  // Several panels at a time, each into a scratch of its own: memory gives long runs faster (decision 0023).
+  // All panels of the group, each into a scratch of its own: memory gives long runs faster (decision 0023).
   void fetch_columns(const Panel& panel) {
     const Spots from = from_.spots(panel);
     const std::size_t spot = plan_.spot_bytes(), last = slots_.size() - 1;
-    // Not those of another thread, which may be writing them.
-    const std::size_t whole = std::min({group_, panel.ours, (pass_.lines - panel.first) / plan_.lanes()});
-    const std::size_t bytes = whole == 0 ? panel.count * element_ : whole * spot;
+    const std::size_t bytes = whole_ == 0 ? panel.count * element_ : whole_ * spot;
     for (std::size_t e = 0; e <= last; ++e) {
       const std::byte* next = from.at[std::min(e + ahead, last)] + from.offset;
       for (std::size_t b = 0; b < bytes; b += line) __builtin_prefetch(next + b);
       const std::byte* at = from.at[e] + from.offset;
-      if (whole == 0) std::memcpy(slots_[e], at, bytes);
-      for (std::size_t i = 0; i < whole; ++i)
+      if (whole_ == 0) std::memcpy(slots_[e], at, bytes);
+      for (std::size_t i = 0; i < whole_; ++i)
         std::memcpy(slots_[e] + i * scratch_bytes_, at + i * spot, spot);
     }
-    fetched_ = {panel.matrix, panel.first, whole * plan_.lanes()};
+  }
+
+  // The results of the group.
+  void put_together() const {
+    const Spots to = to_.spots(begun_);
+    plan_.set().put_out(
+        {{done_.data(), 0}, to, done_.size(), whole_, plan_.spot_bytes(), scratch_bytes_, to_.at_lines()});
   }
 
   void put(const Panel& panel) {
@@ -198,7 +212,7 @@ class Worker {
         const std::size_t count = std::min(end, e / block * block + block) - e;
         std::byte* array = at + (e - begin) * element_;
         if constexpr (in) {
-          kernels.cached[index]({array, stride, slots_[e], spot, panel.count, count});
+          kernels.cached[index]({array, stride, slots_[e] + shift_, spot, panel.count, count});
         } else {
           kernels.cached[index]({done_[e] + shift_, row, array, stride, count, panel.count});
         }
@@ -227,7 +241,8 @@ class Worker {
   std::vector<std::byte*> slots_, done_;
   // One for each panel of a group; that of the panel at hand is `shift_` bytes from the first.
   std::size_t scratch_bytes_, group_, shift_ = 0;
-  Panel fetched_{none, none, 0};  // the lines that are in them
+  Panel begun_{none, none, 0};  // the lines of the group
+  std::size_t whole_ = 0;       // its panels; 0: one that is not full
   Room scratch_, turns_;
 };
 }  // namespace

@@ -339,6 +339,32 @@ void run_lanes(const LaneTables<Real>& tables, const LaneRun& run) {
   if (run.streamed) hwy::FlushStream();
 }
 
+template <bool streamed>
+HWY_INLINE void put_each(const LanesOut& out) {
+  constexpr auto tag = Lane<double>::tag;
+  constexpr std::size_t vector = Lane<double>::count;
+  const std::size_t spot = out.spot / sizeof(double);
+  for (std::size_t e = 0; e < out.elements; ++e) {
+    const std::byte* panel = out.from.at[e] + out.from.offset;
+    auto* to = reinterpret_cast<double*>(out.to.at[e] + out.to.offset);
+    for (std::size_t i = 0; i < out.panels; ++i, panel += out.apart, to += spot) {
+      const auto* from = reinterpret_cast<const double*>(panel);
+      for (std::size_t k = 0; k < spot; k += vector) {
+        if constexpr (streamed) {
+          hn::Stream(hn::Load(tag, from + k), tag, to + k);
+        } else {
+          hn::StoreU(hn::Load(tag, from + k), tag, to + k);
+        }
+      }
+    }
+  }
+}
+inline void put_out(const LanesOut& out) {
+  if (!out.streamed) return put_each<false>(out);
+  put_each<true>(out);
+  hwy::FlushStream();
+}
+
 constexpr const char* name() {
   switch (HWY_TARGET) {
     case HWY_AVX2: return "AVX2";
@@ -348,7 +374,8 @@ constexpr const char* name() {
   }
 }
 
-constexpr LaneSet table{name(), Lane<double>::count, Lane<float>::count, run_lanes<double>, run_lanes<float>};
+constexpr LaneSet table{name(), Lane<double>::count, Lane<float>::count, run_lanes<double>, run_lanes<float>,
+                        put_out};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace nigh::fft

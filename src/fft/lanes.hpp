@@ -61,12 +61,21 @@ struct LaneRun {
   const std::byte* turns = nullptr;
 };
 
+// What several panels have of each element, next to each other in an array.
+struct LanesOut {
+  Spots from, to;
+  std::size_t elements = 0, panels = 0;
+  std::size_t spot = 0, apart = 0;  // bytes: of a panel's part; from it to the next panel's in `from`
+  bool streamed = false;            // past the caches; all of `to` begins at a line
+};
+
 // One instruction set's.
 struct LaneSet {
   const char* name;
   std::size_t doubles, floats;  // of a vector; without vectors one of each
   void (*in_doubles)(const LaneTables<double>& tables, const LaneRun& run);
   void (*in_floats)(const LaneTables<float>& tables, const LaneRun& run);
+  void (*put_out)(const LanesOut& out);
 };
 // Those that this CPU has, the widest last.
 const std::vector<const LaneSet*>& lane_sets();
