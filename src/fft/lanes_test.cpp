@@ -32,11 +32,13 @@ struct Case {
   Lie from, to;
   bool in_place, backward, twiddled;
   std::size_t pieces;
+  std::size_t pad = 3;  // elements behind each line; 0: lines of whole cache lines begin at such
   [[nodiscard]] std::string text() const {
     return "n " + std::to_string(n) + " lines " + std::to_string(lines) + " matrices " +
            std::to_string(matrices) + " from " + std::to_string(int(from)) + " to " +
            std::to_string(int(to)) + (in_place ? " in place" : "") + (backward ? " backward" : "") +
-           (twiddled ? " twiddled" : "") + " pieces " + std::to_string(pieces);
+           (twiddled ? " twiddled" : "") + " pieces " + std::to_string(pieces) + " pad " +
+           std::to_string(pad);
   }
 };
 
@@ -44,7 +46,7 @@ struct Case {
 template <class T>
 struct Array {
   Array(const Case& c, Lie lie) {
-    const std::size_t element = sizeof(std::complex<T>), pad = 3;
+    const std::size_t element = sizeof(std::complex<T>), pad = c.pad, line = 64;
     view.element = lie == Lie::columns ? (c.lines + pad) * element : element;
     view.line = lie == Lie::columns ? element : (c.n + pad) * element;
     if (lie == Lie::apart) {
@@ -54,8 +56,10 @@ struct Array {
     view.matrix = (2 * c.n + pad) * (c.lines + pad) * element;
     for (std::size_t p = 0; p < c.pieces; ++p) {
       const std::size_t first = c.n * p / c.pieces, end = c.n * (p + 1) / c.pieces;
-      memory.emplace_back(view.matrix / element * c.matrices, std::complex<T>(77, 77));
-      view.pieces.push_back({reinterpret_cast<std::byte*>(memory.back().data()), first, end - first});
+      memory.emplace_back(view.matrix / element * c.matrices + line / element, std::complex<T>(77, 77));
+      auto* at = reinterpret_cast<std::byte*>(memory.back().data());
+      at += (line - reinterpret_cast<std::uintptr_t>(at) % line) % line;
+      view.pieces.push_back({at, first, end - first});
     }
   }
   std::complex<T>& at(std::size_t m, std::size_t l, std::size_t e) {
@@ -169,11 +173,19 @@ TEST(Lanes, LinesMayLieInAnyWay) {
                                         backward, twiddled, pieces});
 }
 
-// Large enough for stores past the caches, and to a part of the lines.
+// Large enough for stores past the caches, to a part of the lines and for several panels at once.
 TEST(Lanes, ManyLinesAreRight) {
-  for (const LaneSet* set : lane_sets())
-    for (const bool in_place : {false, true})
-      is_right<double>(*set, {30, many_lines, 1, Lie::columns, Lie::columns, in_place, false, false, 1});
+  for (const LaneSet* set : lane_sets()) {
+    is_right<double>(*set, {30, many_lines, 1, Lie::columns, Lie::columns, true, false, false, 1});
+    for (const std::size_t pad : {0, 3})
+      for (const Lie from : {Lie::columns, Lie::rows, Lie::apart})
+        for (const bool twiddled : {false, true}) {
+          const Case some{30, many_lines, 1, from, Lie::columns, false, pad == 0, twiddled, pad + 1, pad};
+          is_right<double>(*set, some);
+          if (twiddled)
+            is_right<float>(*set, {15, 2 * many_lines, 1, from, Lie::columns, false, pad == 0, true, 1, pad});
+        }
+  }
 }
 
 TEST(Lanes, WhatTheyCannotDoIsRefused) {
