@@ -9,6 +9,8 @@
 
 #include "base/vectors.hpp"
 
+// Its checks of indices, in sanitized builds, would want that library, too.
+#define HWY_IS_DEBUG_BUILD 0
 // What is not worth a set of its own, and what has no vectors of a size that the compiler knows.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
