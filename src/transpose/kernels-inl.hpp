@@ -50,7 +50,8 @@ struct Cut {
   static constexpr std::size_t rows() {
     if (near) return 64;
     if (of_lines<element>) return carries == (element == 4) ? 16 : 32;
-    return (element == 4 ? 32 : 16) * (carries ? 2 : 1);
+    const std::size_t without_carry = element == 4 ? 32 : 16;
+    return carries ? 2 * without_carry : without_carry;
   }
   static constexpr std::size_t lines() {
     return !near && !of_lines<element> && (carries || element == 4) ? 4 : 2;
