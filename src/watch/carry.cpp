@@ -180,9 +180,12 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   }
   out.failed = sum.bound + sum.already == 0;
   if (out.failed) out.threads.clear();
-  out.event = {out.failed ? "failed" : "moved",
-               name + ": " + (trouble.empty() ? sum.sentence() : trouble),
-               {{"threads", unit.threads.size()}, {"bound", sum.bound}, {"refused", sum.refused}}};
+  nlohmann::ordered_json places = nlohmann::ordered_json::array();
+  for (const auto& [tid, node] : out.threads) places.push_back({{"tid", tid}, {"node", number(node)}});
+  out.event = {
+      out.failed ? "failed" : "moved",
+      name + ": " + (trouble.empty() ? sum.sentence() : trouble),
+      {{"threads", unit.threads.size()}, {"bound", sum.bound}, {"refused", sum.refused}, {"places", places}}};
   return out;
 }
 
