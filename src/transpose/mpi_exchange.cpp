@@ -30,10 +30,6 @@ constexpr int polls = 200;               // before the CPU is offered to others
 constexpr std::size_t kept_for_the_late = std::size_t{1} << 20;
 }  // namespace
 
-std::size_t Exchange::pieces_of(std::size_t bytes) const {
-  return std::max<std::size_t>(1, (bytes + piece_ - 1) / piece_);
-}
-
 std::size_t Exchange::piece() const { return piece_ == no_pieces ? 0 : piece_; }
 
 Exchange Exchange::make(const Nodes& nodes, const Slabs& slabs, bool near) {
@@ -67,7 +63,7 @@ Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool toget
     const bool out = lane == &sending_;
     lane->under_way.assign(std::min(most_buffers, (out ? out_ : in_).size()), 0);
     lane->buffer_bytes = (largest(out) + line - 1) / line * line;
-    lane->each = pieces_of(lane->buffer_bytes) + (out ? 0 : 1);
+    lane->each = count_pieces(lane->buffer_bytes, piece_) + (out ? 0 : 1);
     lane->requests.assign(lane->buffers_there() * lane->each + (out ? credits_.size() : 0), MPI_REQUEST_NULL);
     bytes += lane->buffers_there() * (sizeof(Counters) + lane->buffer_bytes);
   }
@@ -158,7 +154,7 @@ void Exchange::ask_for_credits() {
 // What of message i can be under way now; whether that is all of it.
 bool Exchange::start_pieces(Lane& lane, std::size_t i, bool out) {
   const Message& message = (out ? out_ : in_)[i];
-  const std::size_t bytes = bytes_of(message, out), pieces = pieces_of(bytes);
+  const std::size_t bytes = bytes_of(message, out), pieces = count_pieces(bytes, piece_);
   MPI_Request* const requests = &lane.requests[lane.slot(i) * lane.each];
   if (lane.piece == 0) lane.under_way[lane.slot(i)] = pieces + (message.on_credit && !out ? 1 : 0);
   for (std::size_t& k = lane.piece; k < pieces; ++k) {

@@ -97,7 +97,6 @@ class Exchange {
   void ask_for_credits();
   bool start(bool out);
   bool start_pieces(Lane& lane, std::size_t i, bool out);
-  [[nodiscard]] std::size_t pieces_of(std::size_t bytes) const;
   bool finish(bool out);
   [[nodiscard]] bool over() const;  // for this rank
 

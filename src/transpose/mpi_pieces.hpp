@@ -5,6 +5,7 @@
 // first may have to wait for an answer that stands behind all the data under way (decision 0022).
 #pragma once
 
+#include <algorithm>
 #include <climits>
 #include <cstddef>
 
@@ -17,6 +18,11 @@ inline constexpr std::size_t no_pieces = INT_MAX;  // bytes: messages are whole
 inline constexpr std::size_t most_pieces_out = 2;
 // Where both are with the same rank.
 enum MessageTag : int { data_tag = 0, credit_tag = 1, surplus_tag = 2 };
+
+// Of a message; one of no bytes is one, too.
+constexpr std::size_t count_pieces(std::size_t bytes, std::size_t piece) {
+  return std::max<std::size_t>(1, (bytes + piece - 1) / piece);
+}
 
 // Bytes of a piece between these nodes, or no_pieces. Collective.
 std::size_t find_piece(const Nodes& nodes);

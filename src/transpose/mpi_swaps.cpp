@@ -6,17 +6,11 @@
 
 namespace nigh::transpose {
 
-namespace {
-std::size_t count_of(std::size_t bytes, std::size_t piece) {
-  return std::max<std::size_t>(1, (bytes + piece - 1) / piece);
-}
-}  // namespace
-
 Swaps::Swaps(const Nodes& nodes, std::size_t piece)
     : all_(nodes.all()),
       neighbours_(nodes.neighbours()),
       piece_(piece),
-      pieces_(count_of(message_limit, piece)),
+      pieces_(count_pieces(message_limit, piece)),
       each_(2 * pieces_ + 2),
       memory_(new std::byte[2 * at_once * message_limit]),
       requests_(at_once * each_, MPI_REQUEST_NULL),
@@ -28,8 +22,8 @@ bool Swaps::is_away(int rank) const {
 
 void Swaps::start(std::size_t index, const Swap& swap) {
   const bool on_credit = piece_ != no_pieces && is_away(swap.peer);
-  const std::size_t piece = on_credit ? piece_ : no_pieces, in = count_of(swap.in_bytes, piece),
-                    out = count_of(swap.out_bytes, piece);
+  const std::size_t piece = on_credit ? piece_ : no_pieces, in = count_pieces(swap.in_bytes, piece),
+                    out = count_pieces(swap.out_bytes, piece);
   slots_[index] = {&swap, piece, in + out + (on_credit ? 2 : 0), 0, !on_credit};
   MPI_Request* const requests = requests_of(index);
   std::byte* const to = swap.in != nullptr ? swap.in : buffer(index, 1);
@@ -67,7 +61,7 @@ void Swaps::send_pieces() {
               static_cast<int>(std::min(slot.piece, bytes - k * slot.piece)), MPI_BYTE, slot.swap->peer,
               data_tag, all_, requests_of(*next) + pieces_ + k);
     if (slot.piece != no_pieces) ++pieces_out_;
-    if (++slot.sent == count_of(bytes, slot.piece))
+    if (++slot.sent == count_pieces(bytes, slot.piece))
       sending_.erase(sending_.begin() + (next - sending_.data()));
   }
 }
