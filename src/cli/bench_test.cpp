@@ -204,6 +204,16 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
   EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
 }
 
+TEST(BenchCatalog, AnUnknownOneIsToldOfAll) {
+  const auto none = find_bench("frobnicate");
+  ASSERT_FALSE(none);
+  const std::string told = none.error().message;
+  for (const BenchKind& kind : bench_kinds())
+    EXPECT_NE(told.find(" " + kind.name + ","), std::string::npos) << kind.name << ": " << told;
+  for (const char* other : {"slide5", "transpose-model", "transpose-steps", "mpi: all of"})
+    EXPECT_NE(told.find(other), std::string::npos) << other << ": " << told;
+}
+
 TEST(BenchCatalog, TransformsAreHeldAgainstFftwWhereItIs) {
   const auto kind = find_bench("fft").value();
   EXPECT_EQ(runtimes_of(kind), (std::vector<std::string>{"openmpi", "mpich"}));
