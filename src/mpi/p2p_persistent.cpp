@@ -29,7 +29,11 @@ class PersistentSend final : public Operation {
 
   int start() override {
     const std::size_t bytes = out_.info->contiguous ? out_.bytes : 0;
-    if (bytes != 0) out_.shared = process().space->global(out_.data, bytes) != nullptr;
+    if (bytes != 0) {
+      const void* there = process().space->global(out_.data, bytes);
+      out_.shared = there != nullptr;
+      if (there) out_.data = there;
+    }
     const OrderLock lock(out_.to);
     message::Offer* offer =
         out_.shared || out_.bytes == wire_bytes ? make_offer(out_, wire_, buffered_) : nullptr;

@@ -73,8 +73,11 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
   if (library_is_mpich && !out.info->splits_well) return left(function, Fate::type);
   const Range range = range_of(*out.info, buffer, count);
-  out.data = out.info->contiguous ? range.first : buffer;
-  out.shared = space.global(range.first, range.bytes) != nullptr;
+  // Peers find it there: shared static data lies elsewhere for them than for us.
+  const auto* there = static_cast<const char*>(space.global(range.first, range.bytes));
+  out.shared = there != nullptr;
+  const char* first = there ? there : range.first;
+  out.data = out.info->contiguous ? first : first + (static_cast<const char*>(buffer) - range.first);
   if (!out.shared && out.bytes != wire_bytes) return left(function, Fate::unshared);
   if (out.bytes >= huge_page) space.collapse(range.first, range.bytes);
   out.envelope = {.to = out.to, .tag = tag, .context = state->context};

@@ -44,6 +44,7 @@ typedef void (*Trap)(void);
   X(legal_exchange)              \
   X(self_send)                   \
   X(private_buffers)             \
+  X(static_buffers)              \
   X(order_with_wildcards)        \
   X(probe_counts)                \
   X(probe_behind_posted)         \
