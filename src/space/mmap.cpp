@@ -5,8 +5,11 @@
 // kernel's does; everything else is the kernel's, untouched: shared, huge, low, growing or locked memory,
 // code (a program that makes code must not have it where peers write), files, and whatever wants an address
 // outside the slot. Something of that kind laid over the slot by MAP_FIXED is a hole, which peers don't see.
+// The same calls made by syscall() come here, too (syscall.S), and with them those of libraries that have put
+// themselves in the place of these functions.
 #include <errno.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 
 #include "space/huge.hpp"
 #include "space/pager.hpp"
@@ -225,6 +228,7 @@ static int advise(std::uintptr_t lo, std::size_t bytes, int advice) {
   bytes = pages(bytes);
   switch (advice) {
     case MADV_DONTNEED:
+    case sys::kDontNeedLocked:
     case MADV_FREE:  // may be lost at any time: now
       if (!pager_is_ours(lo, bytes)) return status(-ENOMEM);
       return pager_empty(lo, bytes) ? 0 : status(-EINVAL);
@@ -285,5 +289,26 @@ NIGH_ENTRY void* mremap(void* from, size_t old_bytes, size_t bytes, int flags, .
     va_end(rest);
   }
   return pointer(remap(m));
+}
+
+// Of syscall.S, for the numbers that it sends here; returns what syscall() does.
+__attribute__((visibility("hidden"))) long nigh_space_syscall(long number, long a, long b, long c, long d,
+                                                              long e, long f) noexcept {
+  const auto lo = static_cast<std::uintptr_t>(a);
+  const auto bytes = static_cast<std::size_t>(b);
+  switch (number) {
+    case SYS_mmap:
+      return static_cast<long>(
+          map(lo, bytes, static_cast<int>(c), static_cast<int>(d), static_cast<int>(e), f));
+    case SYS_munmap: return unmap(lo, bytes);
+    case SYS_mremap:
+      return static_cast<long>(remap({.from = lo,
+                                      .old_bytes = bytes,
+                                      .bytes = static_cast<std::size_t>(c),
+                                      .flags = static_cast<int>(d),
+                                      .to = static_cast<std::uintptr_t>(e)}));
+    case SYS_madvise: return advise(lo, bytes, static_cast<int>(c));
+    default: return lock_all(static_cast<int>(a));
+  }
 }
 }

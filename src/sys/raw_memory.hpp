@@ -25,6 +25,7 @@ namespace nigh::sys {
 // Newer than some C libraries' headers.
 inline constexpr int kPopulateRead = 22;
 inline constexpr int kPopulateWrite = 23;
+inline constexpr int kDontNeedLocked = 24;
 inline constexpr int kCollapse = 25;
 
 constexpr bool is_error(long value) { return value < 0 && value >= -4095; }

@@ -35,7 +35,7 @@ for least in default 300; do
   grep -qE 'MPI_Send +[1-9][0-9]* ours' "$folder/with.err" || { cat "$folder/with.err"; echo "nothing was ours"; exit 1; }
 done
 
-traps=(static_buffers)
+traps=(static_buffers memory_given_back)
 for program in "$program" "$program.fixed"; do
   launch LD_PRELOAD="$library" NIGH_EXPLAIN=1 NIGH_SHARE=data > "$folder/shared" 2> "$folder/shared.err" && grep -q '^static_buffers: ok' "$folder/shared" ||
     { cat "$folder"/shared*; echo "$program fails with shared static data"; exit 1; }

@@ -45,6 +45,7 @@ typedef void (*Trap)(void);
   X(self_send)                   \
   X(private_buffers)             \
   X(static_buffers)              \
+  X(memory_given_back)           \
   X(order_with_wildcards)        \
   X(probe_counts)                \
   X(probe_behind_posted)         \

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Sends and receives of every size and mode, exchanges that must not hang, and buffers of every kind.
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +174,32 @@ void private_buffers(void) {
           }
         }
   free(shared);
+}
+
+// Memory that is given back reads as zeros, whoever has put himself in the place of madvise meanwhile (UCX
+// does), and new memory is shared as that from before.
+void memory_given_back(void) {
+  enum { bytes = 1 << 20, page = 4096 };
+  char* memory[3] = {
+      aligned_alloc(page, bytes),
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+      (char*)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+  for (int i = 0; i < 3; ++i)
+    for (int way = 0; way < 2; ++way) {
+      char* data = memory[i];
+      fill(data, bytes, 3);
+      CHECK((way == 0 ? madvise(data + page, 3 * page, MADV_DONTNEED)
+                      : syscall(SYS_madvise, data + page, 3 * page, MADV_DONTNEED)) == 0);
+      int wrong = 0;
+      for (int k = page; k < 4 * page; ++k) wrong += data[k] != 0;
+      CHECK(wrong == 0 && filled(data, page, 3));
+      fill(data, bytes, (unsigned)rank);
+      if (rank == 0) MPI_Send(data, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      if (rank == 1) MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(rank > 1 || filled(data, bytes, 0));
+    }
+  CHECK(munmap(memory[1], bytes) == 0 && syscall(SYS_munmap, memory[2], bytes) == 0);
+  free(memory[0]);
 }
 
 // From static arrays to static arrays, in every form of a send; with NIGH_SHARE=data peers read them

@@ -4,6 +4,7 @@
 // mmap and its kin: anonymous private memory must behave as the kernel's own.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -80,6 +81,36 @@ CASE(advice_means_what_it_did) {
   munmap(data, 4 * kMiB);
   errno = 0;
   CHECK(madvise(data, kPage, MADV_DONTNEED) == -1 && errno == ENOMEM);
+}
+
+// The same by syscall(), and what else that does stays as it is.
+CASE(system_calls_mean_what_they_did) {
+  auto* data = reinterpret_cast<char*>(
+      syscall(SYS_mmap, nullptr, 4 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(data != MAP_FAILED && in_slot(data) == expect_shared() && zero(data, 4 * kMiB));
+  std::memset(data, 5, 4 * kMiB);
+  CHECK(syscall(SYS_madvise, data + kPage, kPage, MADV_DONTNEED) == 0);
+  CHECK(data[kPage - 1] == 5 && zero(data + kPage, kPage) && data[2 * kPage] == 5);
+  data = reinterpret_cast<char*>(syscall(SYS_mremap, data, 4 * kMiB, 8 * kMiB, MREMAP_MAYMOVE));
+  CHECK(data != MAP_FAILED && data[0] == 5 && zero(data + kPage, kPage) && zero(data + 4 * kMiB, 4 * kMiB));
+  errno = 0;
+  CHECK(syscall(SYS_madvise, data + 1, kPage, MADV_DONTNEED) == -1 && errno == EINVAL);
+  CHECK(syscall(SYS_munmap, data, 8 * kMiB) == 0 && faults(read_byte, data));
+  void* heap = std::aligned_alloc(kPage, kMiB);
+  std::memset(heap, 6, kMiB);
+  CHECK(syscall(SYS_madvise, heap, kMiB, MADV_DONTNEED) == 0 && zero(static_cast<char*>(heap), kMiB));
+  std::free(heap);
+  CHECK(syscall(SYS_getpid) == getpid());
+  errno = 0;
+  CHECK(syscall(SYS_close, -1) == -1 && errno == EBADF);
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  constexpr std::size_t piece = 3;
+  CHECK(syscall(SYS_write, ends[1], "abc", piece) == 3);
+  char got[8] = {};
+  CHECK(syscall(SYS_splice, ends[0], nullptr, -1, nullptr, piece, 0) == -1 && errno == EBADF);
+  CHECK(read(ends[0], got, sizeof got) == 3 && std::strcmp(got, "abc") == 0);
+  close(ends[0]), close(ends[1]);
 }
 
 CASE(reservations_open_piece_by_piece) {
