@@ -148,7 +148,7 @@ static void put_verdict(Out& out) {
   } else if (tally.refused) {
     out.put("%u bindings were refused: those threads ran where the system had them", tally.refused);
   } else if (elsewhere) {
-    out.put("%u of %u times a thread was on another PU than planned: somebody else binds threads, too",
+    out.put("%u of %u times a thread was on another PU than planned: somebody else moves threads, too",
             elsewhere, entries);
   } else {
     out.put("every thread was on its planned PU");

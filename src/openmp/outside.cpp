@@ -10,7 +10,8 @@
 // again. The same where only some threads were changed. Where all threads have one and the same other mask,
 // or where the kernel refuses the planned PU, the PUs of the program have changed: the next outermost region
 // has a plan for those. Whoever changes the masks of all threads does so one by one, so a thread looks twice
-// before it takes itself for the only one.
+// before it takes itself for the only one. Where a cpuset took PUs away, one thread asks four times a second
+// whether they are back.
 #include "openmp/outside.hpp"
 
 #include <dirent.h>
@@ -27,6 +28,10 @@
 namespace nigh::preload {
 
 constexpr unsigned kLongestPeriod = 16;
+constexpr long kPatience = 250'000'000;  // ns between two looks for PUs that came back
+
+static std::atomic<bool> g_fewer;  // the kernel allows fewer PUs than at first: they may come back, unsaid
+static std::atomic<long> g_asked;  // when that was looked at
 
 static long tick() {
   timespec now{};
@@ -57,10 +62,10 @@ static bool everybody_has(const Mask& mask) {
 static void plan_for(const Mask& mask) {
   static std::atomic<bool> busy, said;
   if (busy.exchange(true)) return;
-  auto* now = static_cast<Mask*>(malloc(sizeof(Mask)));
   const char* spec = current_spec();
+  auto* now = static_cast<Mask*>(spec ? malloc(sizeof(Mask)) : nullptr);  // for good: others may read it
   char err[512] = "";
-  if (now && spec) {
+  if (now) {
     *now = mask;
     g.home.store(now, std::memory_order_release);
     const bool failed = set_spec(spec, err, sizeof err) != 0;
@@ -76,16 +81,37 @@ static void plan_for(const Mask& mask) {
   busy.store(false);
 }
 
-bool narrowed_from_outside() {
-  Mask all, allowed;
+// What the kernel allows this thread; it then runs on all of that.
+static bool take_all(Mask& allowed) {
+  Mask all;
   memset(&all, 0xff, sizeof all);
-  if (!cured(Cure::kOutside) || all.store(0) < 0 || !allowed.load(0)) return false;
+  return all.store(0) >= 0 && allowed.load(0);
+}
+
+bool narrowed_from_outside() {
+  Mask allowed;
+  if (!cured(Cure::kOutside) || !take_all(allowed)) return false;
   const Mask here = within_first(allowed);
   if (here == home()) return false;
   used(Cure::kOutside);
+  g_fewer.store(true);
   here.store(0);
   plan_for(here);
   return true;
+}
+
+// A bound thread keeps its mask when PUs come back. One thread asks for all.
+static void look_for_more(long now) {
+  long before = g_asked.load(std::memory_order_relaxed);
+  if (now - before < kPatience || !g_asked.compare_exchange_strong(before, now)) return;
+  Mask allowed, one{};
+  const bool known = take_all(allowed);
+  one.add(pu_of_place(t.held));
+  one.store(0);
+  if (!known || within_first(allowed) == home()) return;
+  used(Cure::kOutside);
+  if (within_first(allowed) == g.first_home) g_fewer.store(false);
+  plan_for(within_first(allowed));
 }
 
 static void bind_again(const Mask& now) {
@@ -103,8 +129,11 @@ static void changed(const Mask& now) {
   const Mask here = within_first(now);
   if (here == home()) return bind_again(now);
   if (everybody_has(now)) {
+    Mask allowed;
     used(Cure::kOutside);
     t.strange = false;
+    g_fewer.store(take_all(allowed) && allowed == now && !(here == g.first_home));
+    here.store(0);
     return plan_for(here);
   }
   if (t.strange) return bind_again(now);
@@ -122,7 +151,11 @@ void look_again() {
   t.looked = now;
   t.look = t.period = 1;
   Mask mask;
-  if (mask.load(0) && !mask.is_only(pu_of_place(t.held))) changed(mask);
+  if (!mask.load(0)) return;
+  if (!mask.is_only(pu_of_place(t.held)))
+    changed(mask);
+  else if (g_fewer.load(std::memory_order_relaxed))
+    look_for_more(now);
 }
 
 }  // namespace nigh::preload

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Somebody outside changes the masks of all threads while the program runs, as `taskset -ap` and kubelet do.
- * "all": to all CPUs, and the threads must be back on their own within 0.3 s of regions; "one": to a single
- * CPU, which is then the program's; "self": one thread changes its own, past libc. */
+ * "all": to all CPUs, and the threads must be back on their own within 0.6 s of regions; "one": to a single
+ * CPU, which is then the program's; "self": one thread changes its own, past libc; "cpuset
+ * FILE": the cpuset that it runs in is cut to that CPU. */
 #include <dirent.h>
 #include <omp.h>
 #include <time.h>
@@ -33,6 +34,11 @@ static void by_another_process(const Cpus* cpus) {
   waitpid(pid, NULL, 0);
 }
 
+static void by_cpuset(const char* path, const char* cpus) {
+  FILE* file = fopen(path, "w");
+  if (!file || fputs(cpus, file) < 0 || fclose(file)) exit(2);
+}
+
 static int cpu[2], size[2];
 
 static void region(void) {
@@ -49,7 +55,7 @@ static void regions_for_a_while(void) {
   do {
     region();
     clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - start.tv_sec) * 1e3 + (now.tv_nsec - start.tv_nsec) / 1e6 < 300);
+  } while ((now.tv_sec - start.tv_sec) * 1e3 + (now.tv_nsec - start.tv_nsec) / 1e6 < 600);
 }
 
 int main(int argc, char** argv) {
@@ -61,7 +67,13 @@ int main(int argc, char** argv) {
   expect("whether both threads are bound", first >= 0 && second >= 0 && first != second, 1);
   if (!strcmp(what, "all")) wish = whole;
   if (!strcmp(what, "one")) wish.words[second / 64] = 1UL << (second % 64);
-  if (!strcmp(what, "self")) {
+  char all[64], one[16];
+  snprintf(all, sizeof all, "%d,%d", first, second);
+  snprintf(one, sizeof one, "%d", second);
+  const int cut = !strcmp(what, "one") || !strcmp(what, "cpuset");
+  if (!strcmp(what, "cpuset")) {
+    by_cpuset(argv[2], one);
+  } else if (!strcmp(what, "self")) {
 #pragma omp parallel num_threads(2)
     if (omp_get_thread_num() == 1) syscall(SYS_sched_setaffinity, 0, sizeof whole, &whole);
   } else {
@@ -70,10 +82,13 @@ int main(int argc, char** argv) {
   regions_for_a_while();
   expect("thread 0's number of CPUs", size[0], 1);
   expect("thread 1's number of CPUs", size[1], 1);
-  expect("thread 0's CPU", cpu[0], strcmp(what, "one") ? first : second);
+  expect("thread 0's CPU", cpu[0], cut ? second : first);
   expect("thread 1's CPU", cpu[1], second);
-  if (!strcmp(what, "one")) { /* and back again: what the program had at first is taken up again */
-    by_another_process(&whole);
+  if (cut) { /* and back again: what the program had at first is taken up again */
+    if (!strcmp(what, "cpuset"))
+      by_cpuset(argv[2], all);
+    else
+      by_another_process(&whole);
     regions_for_a_while();
     expect("thread 0's CPU when all are there again", cpu[0], first);
     expect("thread 1's CPU when all are there again", cpu[1], second);

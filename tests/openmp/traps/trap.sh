@@ -126,6 +126,18 @@ case $name in
     run "$p-outside" one || fail "wrong with nigh: one CPU"
     says_once 'the CPUs of this program were changed from outside to [0-9]*: '
     wrong NIGH_CURES_OFF=outside "$p-outside" one ;;
+  cpuset)
+    # The same by the cpuset, of which nobody tells a thread that PUs came back. (Since 6.2 the kernel itself gives a thread
+    # the mask back that it asked for, so there is no run that must be wrong.)
+    set=/sys/fs/cgroup/cpuset/nigh-trap-$$
+    two=${cpus%%[,-]*},${cpus##*[,-]}
+    mkdir "$set" 2>/dev/null || skip "no cpuset (of cgroup version 1) can be made here"
+    trap 'rmdir "$set"; rm -rf "$tmp"' EXIT
+    cat /sys/fs/cgroup/cpuset/cpuset.mems >"$set/cpuset.mems" && echo "$two" >"$set/cpuset.cpus" || skip "the cpuset can't be set up"
+    spec=2,scatter
+    inside() { run "$@" sh -c 'echo $$ >"$0/tasks"; exec "$1" cpuset "$0/cpuset.cpus"' "$set" "$p-outside"; }
+    inside || fail "wrong with nigh"
+    says_once 'the CPUs of this program were changed from outside to [0-9]*: ' ;;
   libgomps) pair caller "$bin/host" "$bin/plug.so" "$bin/plug-9.so" ;;
   reductions)
     if [ "$runtime" = gcc ]; then pair reductions "$p-reductions"; else with_and_without "$p-reductions"; fi ;;
