@@ -4,7 +4,7 @@
 // Others change the masks of running threads: `taskset -ap`, kubelet, whoever writes a cpuset, a library by a
 // raw system call. Nobody tells us, so a bound thread looks: at the start of a region, at most once for each
 // tick of the kernel's coarse clock (1 to 10 ms), which it reads without a system call, and only at every
-// 16th region where regions are short. The look itself is one system call.
+// 64th region where regions are short. The look itself is one system call.
 //
 // What was the wish behind it? A mask that holds all PUs of the plan takes none away: the thread is bound
 // again. The same where only some threads were changed. Where all threads have one and the same other mask,
@@ -27,7 +27,7 @@
 
 namespace nigh::preload {
 
-constexpr unsigned kLongestPeriod = 16;
+constexpr unsigned kLongestPeriod = 64;
 constexpr long kPatience = 250'000'000;  // ns between two looks for PUs that came back
 
 static std::atomic<bool> g_fewer;  // the kernel allows fewer PUs than at first: they may come back, unsaid
