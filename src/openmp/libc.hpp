@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 extern "C" int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void*);
+extern "C" long __isoc23_strtol(const char*, char**, int);  // strtol, by another name since glibc 2.38
 extern "C" void* __dso_handle __attribute__((visibility("hidden")));
 
 #pragma weak __register_atfork

@@ -165,9 +165,9 @@ case $name in
   procbind) pair strip,pin OMP_PROC_BIND=true OMP_PLACES=cores GOMP_CPU_AFFINITY=0 "$p-procbind" "$(nproc)" ;;
   helpers) pair helpers "$p-helpers" ;;
   stable) pair rebind "$p-stable" ;;
-  forkregion) pair fork "$p-forkregion" ;;
+  forkregion) pair fork,outside "$p-forkregion" ;;
   league) pair league OMP_TEAMS_THREAD_LIMIT=4 KMP_TEAMS_THREAD_LIMIT=4 OMP_THREAD_LIMIT=16 "$p-league" ;;
-  setaffinity) pair setaffinity "$p-setaffinity" ;;
+  setaffinity) pair setaffinity,outside "$p-setaffinity" ;;
   globals) with_and_without "$p-globals" ;;
   fortran) with_and_without "$p-nestedf" ;;
   nested) with_and_without "$p-nested" ;;
