@@ -3,6 +3,7 @@
 #include "cli/launcher_words.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 

@@ -89,6 +89,14 @@ static unsigned long threads_with(const Node* parent, unsigned size) {
   return threads;
 }
 
+// That the spec has in the levels below one, for each thread of it.
+static unsigned long threads_below(const Plan* plan, int level) {
+  unsigned long threads = 1;
+  for (int below = level + 1; below <= plan->levels && threads < 1'000'000; below++)
+    threads *= static_cast<unsigned long>(planner_size(plan->planner, below));
+  return threads;
+}
+
 static void place_team(Node* parent, Kids* kids, nigh_place* places) {
   const bool planned = parent->depth < parent->plan->levels && ask(parent, kids->size, places);
   for (unsigned i = 0; i < kids->size; i++) {
@@ -139,7 +147,8 @@ Kids* make_kids(Node* parent, unsigned size) {
     made = kids != nullptr;
   }
   unlock();
-  if (made && parent->depth < parent->plan->levels) note_threads(threads_with(parent, size));
+  if (made && parent->depth < parent->plan->levels)
+    note_threads(threads_with(parent, size), threads_below(parent->plan, parent->depth + 1));
   return kids;
 }
 

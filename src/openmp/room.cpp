@@ -56,10 +56,10 @@ static void say_too_small(unsigned long threads) {
   say("%lu threads of the plan share %d PU%s (%s): %s", threads, pus, pus == 1 ? "" : "s", list, todo);
 }
 
-void note_threads(unsigned long threads) {
+void note_threads(unsigned long threads, unsigned long each) {
   unsigned long most = g_most.load(std::memory_order_relaxed);
   while (threads > most && !g_most.compare_exchange_weak(most, threads, std::memory_order_relaxed)) {}
-  if (threads > static_cast<unsigned long>(home().count())) say_too_small(threads);
+  if (threads > static_cast<unsigned long>(home().count())) say_too_small(threads * each);
 }
 
 }  // namespace nigh::preload

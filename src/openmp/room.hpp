@@ -9,9 +9,10 @@
 
 namespace nigh::preload {
 
-// So many threads were planned at once: says once, where they are more than there are PUs, what to do about
-// it. One rank of a node says it for all.
-void note_threads(unsigned long threads);
+// So many threads were planned at once, and the spec has so many for each of them in deeper levels: says
+// once, where the former are more than there are PUs, what to do about all of them. One rank of a node says
+// it for all.
+void note_threads(unsigned long threads, unsigned long each);
 // The most so far.
 unsigned long most_threads();
 // What to do about too few PUs for that many threads, by the launcher that is there.

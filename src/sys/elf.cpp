@@ -181,8 +181,9 @@ std::string mpi_of(const std::vector<std::string>& libraries) {
     const std::string_view name(library.data() + library.rfind('/') + 1);
     const std::size_t so = name.find(".so");
     const std::string_view stem = name.substr(0, so);
-    const int version =
-        so == std::string_view::npos ? 0 : std::atoi(name.substr(std::min(so + 4, name.size())).data());
+    const int version = so == std::string_view::npos
+                            ? 0
+                            : std::atoi(std::string(name.substr(std::min(so + 4, name.size()))).c_str());
     const bool mpi =
         stem == "libmpi" || stem.starts_with("libmpi_") || stem == "libmpifort" || stem == "libmpicxx";
     if (stem.starts_with("libmpich")) return "mpich";
