@@ -20,20 +20,17 @@
 #include "chare/entries.hpp"
 #include "chare/job.hpp"
 #include "chare/pe.hpp"
+#include "sys/launchers.hpp"
 #include "sys/mpi_library.hpp"
 
 namespace nigh::chare {
 
 namespace {
 
-struct Launcher {
-  const char *size, *mpi;
-};
-constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"PMI_SIZE", "mpich"}};
-
-const Launcher* launcher() {
-  for (const Launcher& one : launchers)
-    if (std::getenv(one.size)) return &one;
+// The launcher that started this process, if it says of which MPI it is.
+const sys::LauncherVariables* launcher() {
+  for (const sys::LauncherVariables& one : sys::launcher_variables)
+    if (one.size && *one.mpi && std::getenv(one.size)) return &one;
   return nullptr;
 }
 
@@ -47,7 +44,7 @@ struct Card {
 }  // namespace
 
 int started_by_mpi() {
-  const Launcher* const one = launcher();
+  const sys::LauncherVariables* const one = launcher();
   const char* const size = one ? std::getenv(one->size) : nullptr;
   return size ? std::atoi(size) : 0;
 }
@@ -150,7 +147,7 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
 }
 
 int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argument) {
-  const Launcher* const started = launcher();
+  const sys::LauncherVariables* const started = launcher();
   char why[512];
   void* const library = sys::open_by_mpi("chare", started ? started->mpi : "",
                                          reinterpret_cast<const void*>(&run_by_mpi), why, sizeof why);

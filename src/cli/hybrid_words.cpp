@@ -12,81 +12,6 @@
 namespace nigh::cli {
 
 namespace {
-// Options without the dashes, since these launchers take one or two.
-struct Known {
-  std::vector<std::string> fix;    // ranks of a node
-  std::vector<std::string> count;  // ranks in all
-  std::vector<std::string> files, hosts, nodes, bind;
-  std::vector<std::string> others;  // that have a value
-};
-const Known& known(Launcher launcher) {
-  static const Known open_mpi{
-      {"N", "npernode", "pernode", "map-by", "rankfile", "rf", "cpus-per-proc", "cpus-per-rank", "npersocket",
-       "ppr", "bynode", "byslot"},
-      {"n", "np", "c"},
-      {"hostfile", "machinefile", "default-hostfile"},
-      {"H", "host"},
-      {},
-      {"bind-to"},
-      {"x", "wdir", "wd", "path", "prefix", "output-filename", "am", "tune", "rank-by", "timeout"}};
-  static const Known hydra{
-      {"ppn", "perhost", "rr", "map-by", "ranks-per-proc"},
-      {"n", "np"},
-      {"f", "hostfile", "machinefile"},
-      {"hosts", "host"},
-      {},
-      {"bind-to", "binding"},
-      {"wdir", "envlist", "genvlist", "launcher", "launcher-exec", "iface", "rmk", "profile"}};
-  static const Known slurm{
-      {"ntasks-per-node", "cpus-per-task", "c", "ntasks-per-core", "ntasks-per-socket", "distribution", "m"},
-      {"n", "ntasks"},
-      {},
-      {"w", "nodelist"},
-      {"N", "nodes"},
-      {"cpu-bind"},
-      {"p", "partition", "A",     "account", "t",     "time",   "J", "job-name", "mpi", "mem",       "o",
-       "e", "output",    "error", "D",       "chdir", "export", "q", "qos",      "C",   "constraint"}};
-  return launcher == Launcher::open_mpi ? open_mpi : launcher == Launcher::hydra ? hydra : slurm;
-}
-
-bool among(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-struct Option {
-  std::size_t at = 0, words = 1;  // in the command
-  std::string name, value;
-};
-
-// The launcher's own options: until the first word that is none and no option's value. Flags that have no
-// value and long forms --name=value, -Nvalue of Slurm.
-std::vector<Option> options_of(Launcher launcher, const std::vector<std::string>& words) {
-  const Known& k = known(launcher);
-  std::vector<Option> out;
-  for (std::size_t i = 1; i < words.size() && words[i].size() > 1 && words[i][0] == '-';) {
-    Option one{i, 1, words[i].substr(words[i][1] == '-' ? 2 : 1), ""};
-    std::size_t more = 0;
-    const bool long_form = words[i][1] == '-';
-    if (const std::size_t equal = one.name.find('='); long_form && equal != std::string::npos) {
-      one.value = one.name.substr(equal + 1);
-      one.name = one.name.substr(0, equal);
-    } else if (launcher == Launcher::slurm && !long_form && one.name.size() > 1) {
-      one.value = one.name.substr(1);
-      one.name = one.name.substr(0, 1);
-    } else if (one.name == "mca" || one.name == "gmca" || one.name == "env" || one.name == "genv") {
-      more = 2;
-    } else if (one.name != "pernode" && one.name != "bynode" && one.name != "byslot" && one.name != "rr") {
-      for (const auto* list : {&k.fix, &k.count, &k.files, &k.hosts, &k.nodes, &k.bind, &k.others})
-        if (among(*list, one.name)) more = 1;
-    }
-    if (more > 0 && i + 1 < words.size()) one.value = words[i + 1];
-    one.words += more;
-    i += one.words;
-    out.push_back(one);
-  }
-  return out;
-}
-
 int number_in(const std::string& text) {
   int out = 0;
   std::from_chars(text.data(), text.data() + text.size(), out);
@@ -139,8 +64,8 @@ Result<JobNodes> of_file(const std::string& path, const Surroundings& around) {
 
 Result<JobNodes> job_nodes(Launcher launcher, const std::vector<std::string>& words,
                            const Surroundings& around) {
-  const Known& k = known(launcher);
-  for (const Option& option : options_of(launcher, words)) {
+  const LauncherNames& k = names_of(launcher);
+  for (const LauncherOption& option : launcher_options(launcher, words)) {
     if (among(k.files, option.name)) return of_file(option.value, around);
     JobNodes out;
     if (among(k.nodes, option.name))
@@ -164,12 +89,12 @@ Result<JobNodes> job_nodes(Launcher launcher, const std::vector<std::string>& wo
 
 HybridWords hybrid_words(Launcher launcher, const std::vector<std::string>& words,
                          const HybridChoice& choice) {
-  const Known& k = known(launcher);
+  const LauncherNames& k = names_of(launcher);
   HybridWords out{words, "", ""};
-  const std::vector<Option> options = options_of(launcher, words);
+  const std::vector<LauncherOption> options = launcher_options(launcher, words);
   bool bound = false;
   std::set<std::size_t> gone;
-  for (const Option& option : options) {
+  for (const LauncherOption& option : options) {
     std::string text;
     for (std::size_t i = option.at; i < std::min(option.at + option.words, words.size()); ++i)
       text += (text.empty() ? "" : " ") + words[i];

@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/launcher_words.hpp"
 
 namespace nigh::cli {
-
-enum class Launcher { open_mpi, hydra, slurm };
 
 // Nodes that a job will have, and cores of each (0: it is not said).
 struct JobNodes {

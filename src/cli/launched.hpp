@@ -6,16 +6,20 @@
 // from the launcher's name, or is said; what the ranks print are lines of JSON among words of the launcher's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/launcher_words.hpp"
 
 namespace nigh::cli {
 
-// "openmpi" or "mpich" by the program that the word names, followed through its links; empty: it does not
-// say (srun, a script).
+// "openmpi" or "mpich" by the program that the word names, followed through its links, or by what lies beside
+// it; empty: it does not say (srun, a script).
 std::string library_of_launcher(const std::string& word);
+// Whose words we know; nullopt: no launcher, or one that we don't know.
+std::optional<Launcher> launcher_of(const std::string& word);
 
 struct RanksRequest {
   std::vector<std::string> launcher;

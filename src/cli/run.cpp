@@ -4,22 +4,22 @@
 // `nigh run`: prepares the environment, says what it changed and becomes the program, so that exit status,
 // signals, terminal and process number are the program's own. Everything decided is decided in
 // openmp/launch.cpp; here is only the wiring, and the words of --dry-run.
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "cli/start_check.hpp"
 #include "cli/watch.hpp"
 #include "machine/load.hpp"
-#include "plan/nested.hpp"
+#include "plan/spec.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
+#include "sys/raw_file.hpp"
 #include "sys/start.hpp"
 
 namespace nigh::cli {
@@ -104,6 +104,17 @@ Result<Explain> wanted_account(const RunOptions& options) {
 
 }  // namespace
 
+// A launcher is one also where no MPI of ours is asked for: its ranks must not all plan on the same PUs.
+bool starts_ranks(const RunOptions& options) {
+  return options.ranks == 0 &&
+         (options.mpi || options.auto_hybrid || launcher_of(options.command.front()).has_value());
+}
+
+// The launcher is around us, not in the command.
+static bool is_one_rank(const RunOptions& options) {
+  return !launcher_of(options.command.front()) && start_facts(options.command, 0).in_job;
+}
+
 Result<Ready> make_ready(const RunOptions& options, const CpuSet& own) {
   openmp::Environment user = sys::environment();
   Ready ready;
@@ -132,131 +143,24 @@ Result<Ready> make_ready(const RunOptions& options, const CpuSet& own) {
                   .explain_file = options.explain_file,
                   .library = *library,
                   .keep_env = options.keep_env,
-                  .ranks = options.mpi,
-                  .narrowed = !options.mask.empty()};
+                  .quiet = options.quiet,
+                  .ranks = starts_ranks(options),
+                  .narrowed = !options.mask.empty(),
+                  .divided = is_one_rank(options) && own.count() < sys::raw_cpus_online()};
   for (const auto& level : spec->levels) ready.launch.sizes.push_back(level.size);
   ready.environment = openmp::launch_environment(user, ready.launch);
   return ready;
 }
 
-void look_at_program(const RunOptions& options, LaunchEnvironment& environment) {
-  auto path = sys::find_program(options.command.front());
-  if (!path) return;  // exec will say why
-  auto facts = sys::inspect_program(*path);
-  if (!facts) return;  // executable but not readable
-  for (auto& remark : openmp::program_remarks(options.command.front(), *facts))
+bool look_at_program(const std::string& program, LaunchEnvironment& environment) {
+  auto path = sys::find_program(program);
+  auto facts = path ? sys::inspect_program(*path) : fail(Errc::io, "exec will say why");
+  if (!facts) return true;  // also a file that is executable but not readable
+  const bool foreign = sys::is_foreign_loader(facts->loader);
+  if (foreign) environment = {sys::environment(), {}, {}, {}};
+  for (auto& remark : openmp::program_remarks(program, *facts))
     environment.remarks.push_back(std::move(remark));
-}
-
-// ---- --dry-run ----
-
-namespace {
-
-Result<std::vector<PlannedThread>> planned_threads(const openmp::Launch& launch, std::string& machine_name) {
-  auto machine = load_machine(launch.machine);
-  if (!machine) return tl::unexpected(machine.error());
-  machine_name = machine->name;
-  auto plan = NestedPlan::make(*machine, launch.mask, launch.spec);
-  if (!plan) return tl::unexpected(plan.error());
-  return expand(*plan, 0);
-}
-
-std::string path_text(const std::vector<int>& path, std::size_t levels) {
-  std::string out;
-  for (std::size_t i = 0; i < levels; ++i) out += fmt::format("{}{}", i == 0 ? "" : ".", path[i]);
-  return out;
-}
-
-// One line for each innermost team: "team 2: PUs 8 9 10 11".
-void print_map(const std::vector<PlannedThread>& threads) {
-  std::string team = "-";
-  for (const auto& thread : threads) {
-    std::string master = path_text(thread.path, thread.path.size() - 1);
-    if (master != team) {
-      bool first = team == "-";
-      fmt::print("{}  {:<12} PUs", first ? "" : "\n", master.empty() ? "team" : "team of " + master);
-    }
-    team = master;
-    fmt::print(" {}", thread.pu);
-  }
-  fmt::print("\n");
-}
-
-void print_command(const RunOptions& options, const LaunchEnvironment& environment) {
-  fmt::print("would run:");
-  for (const auto& word : options.command) fmt::print(" {}", word);
-  fmt::print("\n");
-  for (const auto& v : environment.set) fmt::print("  set      {}={}\n", v.name, v.value);
-  for (const auto& v : environment.removed) fmt::print("  removed  {}={}\n", v.name, v.value);
-}
-
-void print_dry_run(const RunOptions& options, const Ready& ready, const std::vector<PlannedThread>& threads,
-                   const std::string& machine) {
-  print_command(options, ready.environment);
-  fmt::print("plan {} on PUs {} of {}:\n", ready.launch.spec, ready.launch.mask.to_list(), machine);
-  print_map(threads);
-}
-
-nlohmann::ordered_json variables_json(const std::vector<openmp::Variable>& variables) {
-  auto out = nlohmann::ordered_json::object();
-  for (const auto& v : variables) out[v.name] = v.value;
-  return out;
-}
-
-nlohmann::ordered_json environment_json(const LaunchEnvironment& environment) {
-  return {{"set", variables_json(environment.set)}, {"removed", variables_json(environment.removed)}};
-}
-
-void print_dry_run_json(const RunOptions& options, const Ready& ready,
-                        const std::vector<PlannedThread>& threads, const std::string& machine) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const auto& t : threads)
-    list.push_back(
-        {{"path", t.path}, {"pu", t.pu}, {"core", t.core}, {"numa_node", t.numa_node}, {"reason", t.reason}});
-  const openmp::Launch& launch = ready.launch;
-  std::string mask = launch.mask.to_list();
-  nlohmann::ordered_json plan = {{"format", "nigh-plan"}, {"version", 1}, {"machine", machine},
-                                 {"spec", launch.spec},   {"mask", mask}, {"threads", list}};
-  nlohmann::ordered_json document = {{"format", "nigh-run"},
-                                     {"version", 1},
-                                     {"command", options.command},
-                                     {"environment", environment_json(ready.environment)},
-                                     {"mask", mask},
-                                     {"remarks", ready.environment.remarks},
-                                     {"plan", plan}};
-  // Arguments and variables may hold any bytes: what is not UTF-8 is replaced, never an error.
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
-
-// Without a plan: what would be run and what is changed for it.
-void print_plain(const RunOptions& options, const LaunchEnvironment& environment) {
-  if (!options.json) {
-    print_command(options, environment);
-    return;
-  }
-  nlohmann::ordered_json document = {{"format", "nigh-run"},
-                                     {"version", 1},
-                                     {"command", options.command},
-                                     {"environment", environment_json(environment)},
-                                     {"remarks", environment.remarks}};
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
-
-}  // namespace
-
-int dry_run(const RunOptions& options, const Ready& ready) {
-  if (!ready.bind) {
-    print_plain(options, ready.environment);
-    return 0;
-  }
-  std::string machine;
-  auto threads = planned_threads(ready.launch, machine);
-  if (!threads) return run_failed(threads.error().message);
-  if (options.json)
-    print_dry_run_json(options, ready, *threads, machine);
-  else
-    print_dry_run(options, ready, *threads, machine);
-  return 0;
+  return !foreign;
 }
 
 // ---- the real thing ----
@@ -307,11 +211,11 @@ int run(const RunOptions& options) {
     auto made = auto_hybrid(options);
     return made ? run_mpi(*made, *own) : run_failed(made.error().message);
   }
-  if (options.mpi) return run_mpi(options, *own);
+  if (options.mpi || (has_teams(options) && starts_ranks(options))) return run_mpi(options, *own);
   if (options.watch && !has_teams(options) && !options.dry_run) return start_plainly(options);
   auto ready = make_ready(options, *own);
   if (!ready) return run_failed(ready.error().message);
-  if (ready->bind) look_at_program(options, ready->environment);
+  if (ready->bind) look_at_program(options.command.front(), ready->environment);
   for (const auto& remark : ready->environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, *ready) : start(options, *ready);
 }
@@ -326,6 +230,11 @@ void add_run(CLI::App& app, int& status) {
                       "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact");
   auto* ranks =
       command->add_option("-n,--ranks", options->ranks, "Start this many ranks, a space of their own");
+  ranks->check(CLI::Validator(
+      [](const std::string& text) {
+        return std::string(text == "p" ? "-np is mpirun's word, here it is -n: nigh run -n 4 -- ./app" : "");
+      },
+      ""));
   ranks->check(CLI::Range(1, 1024));
   command
       ->add_option("--bind", options->bind, "With -n: shares of the PUs for ranks: compact, scatter or none")

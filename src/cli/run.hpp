@@ -40,6 +40,7 @@ struct Ready {
   openmp::Launch launch;
   openmp::LaunchEnvironment environment;
   bool bind = true;
+  std::vector<CpuSet> shares;  // of the ranks that a launcher would start on this node, for --dry-run
 };
 
 int run_failed(const std::string& message);
@@ -50,7 +51,11 @@ Result<CpuSet> usable_pus(const RunOptions& options, const CpuSet& own);
 // Whether teams are to be placed at all: a spec was given, here or in the environment.
 bool has_teams(const RunOptions& options);
 Result<Ready> make_ready(const RunOptions& options, const CpuSet& own);
-void look_at_program(const RunOptions& options, openmp::LaunchEnvironment& environment);
+// Says what its file means for nigh. False: it can't load our libraries at all, and gets the user's
+// environment back.
+bool look_at_program(const std::string& program, openmp::LaunchEnvironment& environment);
+// Whether the command's first word is a launcher of ranks, or is said to be one.
+bool starts_ranks(const RunOptions& options);
 int dry_run(const RunOptions& options, const Ready& ready);
 // Becomes the program.
 int start(const RunOptions& options, const Ready& ready);

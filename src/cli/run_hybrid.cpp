@@ -22,17 +22,6 @@ namespace nigh::cli {
 namespace {
 constexpr const char* assumed_matrix = "8192x8192,double";
 
-Result<Launcher> launcher_of(const std::string& word) {
-  const std::string library = library_of_launcher(word);
-  if (library == "openmpi") return Launcher::open_mpi;
-  if (library == "mpich") return Launcher::hydra;
-  if (word.substr(word.rfind('/') + 1) == "srun") return Launcher::slurm;
-  return fail(Errc::unsupported,
-              fmt::format("--auto-hybrid knows the launchers of Open MPI and MPICH, and srun; "
-                          "'{}' is none of them",
-                          word));
-}
-
 // "8192x8192,double", the type may be left out.
 TransposeOptions wanted_transpose(const RunOptions& options) {
   const std::string text = options.transpose.empty() ? assumed_matrix : options.transpose;
@@ -96,7 +85,11 @@ void add_hybrid_options(CLI::App& command, const std::shared_ptr<RunOptions>& op
 
 Result<RunOptions> auto_hybrid(const RunOptions& options) {
   auto launcher = launcher_of(options.command.front());
-  if (!launcher) return tl::unexpected(launcher.error());
+  if (!launcher)
+    return fail(Errc::unsupported,
+                fmt::format("--auto-hybrid knows the launchers of Open MPI and MPICH, and srun; "
+                            "'{}' is none of them",
+                            options.command.front()));
   RunOptions out = options;
   if (const HybridWords seen = hybrid_words(*launcher, options.command, {}); !seen.aside.empty()) {
     run_say(options,

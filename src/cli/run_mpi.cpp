@@ -9,6 +9,9 @@
 
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "cli/start_check.hpp"
+#include "machine/load.hpp"
+#include "plan/ranks.hpp"
 #include "sys/program.hpp"
 
 namespace nigh::cli {
@@ -92,14 +95,53 @@ void forward(LaunchEnvironment& environment, const RunOptions& options) {
     set_variable(environment, list_name, list);
 }
 
+// The PUs of each rank, as the ranks themselves will divide them (NIGH_RANK_SHARE); none where the words do
+// not say how many there are on this node, or who binds them.
+std::vector<CpuSet> shares_here(Launcher launcher, const RunOptions& options, const Ready& ready) {
+  const int ranks = ranks_of(launcher, options.command);
+  if (ranks < 1 || names_other_nodes(options.command)) return {};
+  auto machine = load_machine(options.machine);
+  auto tree = machine ? CoreTree::cut(*machine, ready.launch.mask) : tl::unexpected(machine.error());
+  return tree ? rank_shares(*tree, ranks, RankBinding::compact) : std::vector<CpuSet>{};
+}
+
+// Launchers bind ranks as if they had one thread: each gets room for its teams, or takes it.
+void give_room(RunOptions& options, Ready& ready) {
+  const auto launcher = launcher_of(options.command.front());
+  if (!launcher || !ready.bind) return;
+  int threads = 1;
+  for (const int size : ready.launch.sizes) threads = std::min(threads * std::min(size, 4096), 4096);
+  const auto variable = [](const std::string& name) { return openmp::value_of(sys::environment(), name); };
+  const TeamWords made = team_words(*launcher, options.command, threads, variable);
+  const bool free = !made.added.empty() || *launcher == Launcher::hydra;
+  if (!made.added.empty())
+    ready.environment.remarks.push_back("added " + made.added + " to the words of " +
+                                        options.command.front() +
+                                        ", which would give a rank fewer PUs than its teams need");
+  options.command = made.words;
+  if (options.dry_run && free) ready.shares = shares_here(*launcher, options, ready);
+}
+
+// The program behind the launcher: false if it can't load our libraries at all.
+bool look_behind_launcher(const RunOptions& options, Ready& ready) {
+  const auto launcher = launcher_of(options.command.front());
+  const std::string program = launcher ? program_of(*launcher, options.command) : options.command.front();
+  LaunchEnvironment seen = ready.environment;
+  const bool reachable = look_at_program(program, seen);
+  if (ready.bind || !reachable) ready.environment = std::move(seen);  // else nobody asked for its threads
+  return reachable;
+}
+
 }  // namespace
 
-int run_mpi(const RunOptions& options, const CpuSet& own) {
+int run_mpi(const RunOptions& given, const CpuSet& own) {
+  RunOptions options = given;
   Ready ready;
   if (has_teams(options)) {
     auto made = make_ready(options, own);
     if (!made) return run_failed(made.error().message);
     ready = *std::move(made);
+    give_room(options, ready);
   } else {
     auto mask = usable_pus(options, own);
     if (!mask) return run_failed(mask.error().message);
@@ -107,7 +149,10 @@ int run_mpi(const RunOptions& options, const CpuSet& own) {
     ready.environment.variables = sys::environment();
     ready.bind = false;
   }
-  if (options.mpi) {
+  const bool reachable = look_behind_launcher(options, ready);
+  if (const std::string doubt = doubtful_start(start_facts(given.command, 0)); !doubt.empty())
+    ready.environment.remarks.push_back(doubt);
+  if (options.mpi && reachable) {
     auto library = find_library("libnigh-mpi.so");
     if (!library) return run_failed(library.error().message);
     preload_first(ready.environment, *library);

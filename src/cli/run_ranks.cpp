@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "cli/run.hpp"
+#include "cli/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
 #include "space/launch.hpp"
@@ -78,7 +79,8 @@ Result<Job> make_job(const RunOptions& options, const CpuSet& own) {
     if (!environment) return tl::unexpected(environment.error());
     job.environments.push_back(*std::move(environment));
   }
-  look_at_program(options, job.environments.front());
+  if (!look_at_program(options.command.front(), job.environments.front()))
+    for (auto& one : job.environments) one = job.environments.front();
   return job;
 }
 
@@ -171,6 +173,8 @@ int start_job(const RunOptions& options, const Job& job) {
 }  // namespace
 
 int run_ranks(const RunOptions& options, const CpuSet& own) {
+  const StartFacts facts = start_facts(options.command, options.ranks);
+  if (const std::string wrong = impossible_start(facts); !wrong.empty()) return run_failed(wrong);
   auto job = make_job(options, own);
   if (!job) return run_failed(job.error().message);
   for (const auto& remark : job->environments.front().remarks) run_say(options, remark);

@@ -89,11 +89,18 @@ class Outlets {
   bool screen_;
 };
 
-// There is nothing to place: the program runs as it would have without us.
+// There is nothing to place: a program runs as it would have without us. Who named what to watch, or where to
+// tell it, is not shown something else instead.
 int nothing_to_place(const WatchOptions& options, const std::string& why) {
-  if (options.command.empty() && (options.json || options.quiet)) return report_failure("watch", why);
-  remark(options, why);
-  if (options.command.empty()) return watch_demo(options);
+  const bool named = !options.pids.empty() || options.all || !options.log.empty() || !options.listen.empty();
+  if (options.command.empty() && (named || options.json || options.quiet))
+    return report_failure("watch", why + " (--demo: a simulated machine)");
+  if (options.command.empty()) {
+    remark(options, why);
+    return watch_demo(options);
+  }
+  remark(options,
+         why + (options.listen.empty() && options.log.empty() ? "" : "; nothing is served or logged"));
   const int error = sys::become(options.command, sys::environment());
   report_failure("watch", options.command.front() + ": " + std::strerror(error));
   return error == ENOENT ? 127 : 126;

@@ -20,6 +20,7 @@
 
 #include <initializer_list>
 
+#include "sys/launchers.hpp"
 #include "sys/raw.h"
 
 extern "C" {
@@ -60,11 +61,7 @@ bool off(const char* variable) {
 }
 
 // The first rank of a node speaks for all: they all have the same installation.
-bool speaks() {
-  for (const char* name : {"NIGH_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-    if (const char* value = getenv(name)) return strcmp(value, "0") == 0;
-  return true;
-}
+bool speaks() { return sys::speaks_for_node(sys::lookup_variable, nullptr); }
 
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
   char line[4400];

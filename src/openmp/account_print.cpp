@@ -15,6 +15,7 @@
 #include "openmp/cures.hpp"
 #include "openmp/ompt.hpp"
 #include "openmp/planner.hpp"
+#include "openmp/room.hpp"
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
 
@@ -65,15 +66,9 @@ void Out::put_string(const char* s) {
 
 // ---- parts that both forms share ----------------------------------------------------------------
 static void put_mask(Out& out, const Mask& mask) {
-  bool any = false;
-  for (int cpu = 0; cpu < kMaskCpus; cpu++) {
-    if (!mask.has(cpu)) continue;
-    int last = cpu;
-    while (last + 1 < kMaskCpus && mask.has(last + 1)) last++;
-    out.put(last > cpu ? "%s%d-%d" : "%s%d", any ? "," : "", cpu, last);
-    any = true;
-    cpu = last;
-  }
+  char text[6 * kMaskCpus];
+  mask.list(text, sizeof text);
+  out.put("%s", text);
 }
 
 static void put_path(Out& out, const Node* node, const char* between) {
@@ -137,6 +132,29 @@ static const char* no_regions_because() {
          "its children do";
 }
 
+// In one sentence: was every thread where the plan has it, and alone there?
+static void put_verdict(Out& out) {
+  const Tally tally = account_tally();
+  unsigned entries = 0, elsewhere = 0;
+  walk_all([&](const Plan&, const Root&, Node& node) {
+    entries += entered(node);
+    elsewhere += node.visits.load()->elsewhere.load();
+  });
+  const int pus = home().count();
+  if (most_threads() > static_cast<unsigned long>(pus)) {
+    char todo[160];
+    advice(most_threads(), todo, sizeof todo);
+    out.put("%lu threads shared %d PU%s: %s", most_threads(), pus, pus == 1 ? "" : "s", todo);
+  } else if (tally.refused) {
+    out.put("%u bindings were refused: those threads ran where the system had them", tally.refused);
+  } else if (elsewhere) {
+    out.put("%u of %u times a thread was on another PU than planned: somebody else moves threads, too",
+            elsewhere, entries);
+  } else {
+    out.put("every thread was on its planned PU");
+  }
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 static void text_stripped(Out& out) {
   const char* const* entries;
@@ -194,7 +212,7 @@ static void print_text(Out& out) {
     out.put("  runtime     %s (%s), %s\n", runtimes[i].name, runtimes[i].version, runtimes[i].path);
   if (const char* spec = current_spec()) out.put("  teams       %s\n", spec);
   out.put("  mask        ");
-  put_mask(out, g.home);
+  put_mask(out, home());
   out.put("\n");
   text_stripped(out);
   if (!tally.outer) {
@@ -213,6 +231,9 @@ static void print_text(Out& out) {
     free(path.text);
   });
   text_cures(out);
+  out.put("  verdict     ");
+  put_verdict(out);
+  out.put("\n");
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -301,7 +322,7 @@ static void print_json(Out& out) {
   else
     out.put("null");
   out.put(",\n  \"mask\": \"");
-  put_mask(out, g.home);
+  put_mask(out, home());
   out.put("\",\n");
   json_stripped(out);
   out.put("  \"regions\": {\"outer\": %u, \"inner\": %u},\n", tally.outer, tally.inner);
@@ -309,7 +330,15 @@ static void print_json(Out& out) {
   out.put("  \"threads\": {\"bound\": %u, \"moved\": %u},\n", tally.threads, tally.moved);
   json_map(out);
   json_sizes_and_cures(out);
-  out.put("  \"remark\": ");
+  Out verdict;
+  if (tally.outer) put_verdict(verdict);
+  out.put("  \"verdict\": ");
+  if (verdict.text)
+    out.put_string(verdict.text);
+  else
+    out.put("null");
+  free(verdict.text);
+  out.put(",\n  \"remark\": ");
   if (tally.outer)
     out.put("null");
   else

@@ -13,10 +13,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "openmp/account.hpp"
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
+#include "openmp/libc.hpp"
 #include "openmp/planner.hpp"
 
 namespace nigh::preload {
@@ -34,12 +34,10 @@ static void* live(void* data) {
   auto* given = static_cast<Birth*>(data);
   void* (*run)(void*) = given->run;
   void* arg = given->arg;
-  t.held = given->place;
-  t.epoch = given->epoch;
   t.has_own = given->has_own;
   if (given->has_own) t.own = given->own;
+  note_bound(given->place, given->epoch);
   free(given);
-  account_bound(t.held);
   return run(arg);
 }
 

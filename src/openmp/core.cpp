@@ -7,13 +7,16 @@
 #include "openmp/core.hpp"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nigh/plan.h"
 #include "openmp/account.hpp"
 #include "openmp/cures.hpp"
+#include "openmp/outside.hpp"
 #include "openmp/planner.hpp"
+#include "openmp/room.hpp"
 #include "openmp/say.hpp"
 
 namespace nigh::preload {
@@ -29,6 +32,18 @@ int Mask::count() const {
   int n = 0;
   for (unsigned long w : word) n += __builtin_popcountl(w);
   return n;
+}
+
+void Mask::list(char* text, size_t size) const {
+  size_t n = 0;
+  *text = '\0';
+  for (int cpu = 0; cpu < kMaskCpus && n < size; cpu++) {
+    if (!has(cpu)) continue;
+    const int first = cpu;
+    while (cpu + 1 < kMaskCpus && has(cpu + 1)) cpu++;
+    n += static_cast<size_t>(
+        snprintf(text + n, size - n, cpu > first ? "%s%d-%d" : "%s%d", n ? "," : "", first, cpu));
+  }
 }
 
 bool Mask::load(int tid) {
@@ -66,6 +81,22 @@ static void* lines(size_t bytes) {
   return memory ? memset(memory, 0, bytes) : nullptr;
 }
 
+// Threads that run at once if every thread above this team opens one like it.
+static unsigned long threads_with(const Node* parent, unsigned size) {
+  unsigned long threads = size;
+  for (const Node* node = parent; node->parent && threads < 1'000'000; node = node->parent)
+    threads *= node->size;
+  return threads;
+}
+
+// That the spec has in the levels below one, for each thread of it.
+static unsigned long threads_below(const Plan* plan, int level) {
+  unsigned long threads = 1;
+  for (int below = level + 1; below <= plan->levels && threads < 1'000'000; below++)
+    threads *= static_cast<unsigned long>(planner_size(plan->planner, below));
+  return threads;
+}
+
 static void place_team(Node* parent, Kids* kids, nigh_place* places) {
   const bool planned = parent->depth < parent->plan->levels && ask(parent, kids->size, places);
   for (unsigned i = 0; i < kids->size; i++) {
@@ -94,6 +125,7 @@ static Kids* find_kids(Node* parent, unsigned size) {
 
 Kids* make_kids(Node* parent, unsigned size) {
   if (parent->depth >= kMaxDepth) return nullptr;
+  bool made = false;
   lock();
   Kids* kids = find_kids(parent, size);
   if (!kids) {
@@ -112,8 +144,11 @@ Kids* make_kids(Node* parent, unsigned size) {
       kids = nullptr;
     }
     free(places);
+    made = kids != nullptr;
   }
   unlock();
+  if (made && parent->depth < parent->plan->levels)
+    note_threads(threads_with(parent, size), threads_below(parent->plan, parent->depth + 1));
   return kids;
 }
 
@@ -190,8 +225,18 @@ void reset_lock() { pthread_mutex_init(&g_lock, nullptr); }
 static void refused(int pu, long rc) {
   static std::atomic<bool> said;
   account_refused();
+  if (narrowed_from_outside()) return;
   if (!said.exchange(true))
     say("cannot bind a thread to PU %d (%s): it runs where it was", pu, strerror(static_cast<int>(-rc)));
+}
+
+void note_bound(int place, unsigned epoch) {
+  t.held = place;
+  t.epoch = epoch;
+  t.self = (uintptr_t)pthread_self();
+  t.look = t.period = 1;
+  t.strange = false;
+  account_bound(place);
 }
 
 void settle(Node* node) {
@@ -199,7 +244,7 @@ void settle(Node* node) {
   const unsigned epoch = g.epoch.load(std::memory_order_relaxed);
   if (place == kKeep || (place == t.held && t.epoch == epoch)) return;
   if (t.first_place && !cured(Cure::kRebind)) return;
-  if (place == kFree) {
+  if (place == kFree || !home().has(pu_of_place(place))) {  // no longer ours: a plan from before
     own_mask().store(0);
   } else {
     Mask one{};
@@ -207,9 +252,7 @@ void settle(Node* node) {
     const long rc = one.store(0);
     if (rc < 0) refused(pu_of_place(place), rc);
   }
-  t.held = place;
-  t.epoch = epoch;
-  account_bound(place);
+  note_bound(place, epoch);
 }
 
 }  // namespace nigh::preload

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <atomic>
 
@@ -33,6 +34,9 @@ struct Mask {
   bool has(int cpu) const { return word[cpu / kWordBits] >> (cpu % kWordBits) & 1; }
   void add(int cpu) { word[cpu / kWordBits] |= 1UL << (cpu % kWordBits); }
   int count() const;
+  void list(char* text, size_t size) const;  // "0-5,8", as much of it as there is room for
+  bool operator==(const Mask& other) const { return !__builtin_memcmp(word, other.word, sizeof word); }
+  bool is_only(int cpu) const { return has(cpu) && count() == 1; }
   bool load(int tid);         // from the kernel; false if the kernel's masks are longer than ours
   long store(int tid) const;  // to the kernel: 0 or -errno
 };
@@ -73,8 +77,9 @@ struct Plan {
   nigh_planner* planner;
   int levels;
   Root* roots;  // under the lock
-  Plan* next;   // every plan ever made; one per distinct spec
+  Plan* next;   // every plan ever made; one per distinct spec and mask
   char* spec;
+  Mask mask;
 };
 
 struct OldRegion;  // an open region of libgomp's two-call interface, see gomp.cpp
@@ -100,6 +105,7 @@ struct Thread {
   Node* node;       // the node of the implicit task this thread runs; null outside parallel regions
   int held;         // the place we bound this thread to; kKeep: we did not
   unsigned epoch;   // held is only believed while this equals g.epoch
+  unsigned look;    // regions until this thread looks at its mask again, see outside.cpp
   Plan* plan;       // the plan that root belongs to
   Node* root;       // this thread's root in that plan
   int root_number;  // + 1
@@ -111,21 +117,25 @@ struct Thread {
   const Body* opening;  // the region libgomp is making a team for, see birth.cpp
   unsigned born;        // threads it made for that region so far, if nested
   unsigned pool;        // threads it made for all outermost regions of this thread: they stay in its pool
+  uintptr_t self;       // its pthread_t, once it was bound
+  unsigned period;      // regions between looks
+  long looked;          // when it last looked
+  bool strange;         // its mask was not what we had left, and not everybody's
   alignas(128) Body body[kBodyNesting][kBodySlots];  // not beside what the thread itself writes
   Mask own;                                          // the mask this thread would have without us
 };
 
 struct Globals {
-  std::atomic<Plan*> plan;      // in force for the next outermost region; null: pass through
-  std::atomic<unsigned> epoch;  // raised when somebody else may have moved threads we bound
-  std::atomic<bool> prepared;   // first_region() has run
-  bool explain;                 // the account is wanted
-  bool user_levels;             // the user set OMP_MAX_ACTIVE_LEVELS or OMP_NESTED
-  bool late;                    // our constructor ran after libc's: a runtime may have pinned us before it
-  bool pinned_by_omp;           // OpenMP's own binding variables were in force when we started
-  bool had_pins;                // they were there when our constructor ran, whatever became of them
-  Mask start;                   // the mask at our constructor
-  Mask home;                    // the mask of the process: what the plan may use
+  std::atomic<Plan*> plan;        // in force for the next outermost region; null: pass through
+  std::atomic<unsigned> epoch;    // raised when somebody else may have moved threads we bound
+  std::atomic<bool> prepared;     // first_region() has run
+  bool explain;                   // the account is wanted
+  bool user_levels;               // the user set OMP_MAX_ACTIVE_LEVELS or OMP_NESTED
+  bool pinned_by_omp;             // OpenMP's own binding variables were in force when we started
+  Thread* initial;                // the thread that main runs in
+  Mask start;                     // the mask at our constructor
+  Mask first_home;                // the mask of the process at the first region
+  std::atomic<const Mask*> home;  // .. and now: what the plan may use
   Node helper;  // stands for the runtime's own teams (libomp's hidden helpers): not ours to place
 };
 
@@ -135,6 +145,7 @@ extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread
 // Slow paths, out of line.
 Kids* make_kids(Node* parent, unsigned size);
 void settle(Node* node);
+void look_again();
 void account_enter(Node* node);
 void first_region();
 Node* first_opener();
@@ -157,6 +168,7 @@ inline void enter(Node* parent, unsigned index, unsigned size) {
   t.node = node;
   const bool settled = node->place == t.held && t.epoch == g.epoch.load(std::memory_order_relaxed);
   if (__builtin_expect(!settled && node->place != kKeep, 0)) settle(node);
+  if (__builtin_expect(--t.look == 0, 0)) look_again();
   if (__builtin_expect(g.explain, 0)) account_enter(node);
 }
 
@@ -169,8 +181,11 @@ inline Node* opener() {
 }
 
 // The mask this thread would have without us, and whether we changed it.
-inline const Mask& own_mask() { return t.has_own ? t.own : g.home; }
+inline const Mask& home() { return *g.home.load(std::memory_order_acquire); }
+inline const Mask& own_mask() { return t.has_own ? t.own : home(); }
 inline bool is_bound() { return t.held > kKeep; }
+// To be called by a thread whose mask is now that of this place.
+void note_bound(int place, unsigned epoch);
 
 // One lock for everything rare: plans, roots, making nodes.
 void lock();

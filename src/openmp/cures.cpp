@@ -14,9 +14,9 @@ unsigned g_cures_off;
 constinit std::atomic<unsigned> g_cures_used[static_cast<unsigned>(Cure::kCount)]{};
 
 static const char* const kNames[] = {
-    "pthread_create", "fork",        "system",  "popen", "posix_spawn", "exec",       "numprocs",
-    "affinity",       "setaffinity", "strip",   "local", "caller",      "reductions", "oldabi",
-    "helpers",        "alias",       "barrier", "roots", "rebind",      "league",     "birth"};
+    "pthread_create", "fork",  "system", "popen",  "posix_spawn", "exec",   "numprocs",   "affinity",
+    "setaffinity",    "strip", "local",  "caller", "reductions",  "oldabi", "helpers",    "alias",
+    "barrier",        "roots", "rebind", "league", "birth",       "pin",    "attributes", "outside"};
 static_assert(sizeof kNames / sizeof *kNames == static_cast<unsigned>(Cure::kCount), "one name per cure");
 
 const char* cure_name(Cure cure) { return kNames[static_cast<unsigned>(cure)]; }

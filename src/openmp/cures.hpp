@@ -33,6 +33,9 @@ enum class Cure : unsigned {
   kRebind,       // threads are bound again when the pool gives them another number
   kLeague,       // libomp runs the teams of a league at the same time
   kBirth,        // libgomp's new team threads start where they belong, not behind their opener
+  kPin,          // the same variables, set by the program itself before a runtime comes
+  kAttributes,   // pthread_getattr_np tells the mask that the thread would have without us
+  kOutside,      // masks that somebody else changed meanwhile are noticed
   kCount
 };
 

@@ -19,6 +19,7 @@
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
+#include "openmp/libc.hpp"
 #include "openmp/ompt.hpp"
 #include "openmp/say.hpp"
 
@@ -122,7 +123,8 @@ static void* any_local_libgomp() {
 static void* callers_libgomp(void* caller) {
   Dl_info info;
   link_map* map = nullptr;
-  if (!dladdr1(caller, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) || !map) return nullptr;
+  if (!is_glibc() || !dladdr1(caller, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) || !map)
+    return nullptr;
   void* library = dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY);
   return library ? dlsym(library, "GOMP_parallel_start") : nullptr;
 }

@@ -7,18 +7,15 @@
 #include "openmp/launch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "openmp/pins.hpp"
+
 namespace nigh::openmp {
 
 namespace {
-
-// Each of these makes a runtime bind threads by itself; libgomp even pins the initial thread before any
-// library of ours is awake, and the mask we then see is one PU.
-constexpr std::array binding_variables = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
 
 bool is_entry_of(std::string_view entry, std::string_view name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.substr(0, name.size()) == name;
@@ -71,6 +68,7 @@ class Builder {
   void at_least_levels(const char* name, bool essential);
   void team_sizes();
   void limits();
+  void display();
 
   const Launch& launch_;
   LaunchEnvironment out_;
@@ -91,7 +89,7 @@ void Builder::remove(const std::string& name) {
 
 void Builder::strip() {
   std::string list;
-  for (const char* name : binding_variables) {
+  for (const char* name : pins) {
     if (find(name) == nullptr) continue;
     list += (list.empty() ? "" : ", ") + std::string(name) + "=" + value(name);
     if (!launch_.keep_env) remove(name);
@@ -145,10 +143,19 @@ void Builder::say_plan() {
   else
     remove("NIGH_MASK");
   // Ranks whose launcher leaves them all of these PUs divide them among themselves.
-  if (launch_.ranks)
+  if (launch_.ranks && !launch_.divided)
     set("NIGH_RANK_SHARE", launch_.mask.to_list());
   else
     remove("NIGH_RANK_SHARE");
+  // For what the program starts with such variables of its own.
+  if (launch_.keep_env)
+    set("NIGH_KEEP_ENV", "1");
+  else
+    remove("NIGH_KEEP_ENV");
+  if (launch_.quiet)
+    set("NIGH_QUIET", "1");
+  else
+    remove("NIGH_QUIET");
   if (launch_.machine.empty())
     remove("NIGH_MACHINE");
   else
@@ -200,6 +207,17 @@ void Builder::team_sizes() {
            "; teams of another size are placed by their actual size");
 }
 
+// A runtime prints the mask that it read at its start, whatever its threads are bound to later.
+void Builder::display() {
+  const std::string wish = value("OMP_DISPLAY_AFFINITY");
+  const std::size_t first = wish.find_first_not_of(" \t");
+  if (first == std::string::npos || std::string_view("tT1yY").find(wish[first]) == std::string_view::npos)
+    return;
+  remark("OMP_DISPLAY_AFFINITY=" + wish +
+         " prints the mask that the runtime had before nigh bound its threads; --explain tells where they "
+         "really are");
+}
+
 // What makes teams smaller than planned without saying so.
 void Builder::limits() {
   long long threads = 1;
@@ -219,6 +237,7 @@ LaunchEnvironment Builder::build() {
   at_least_levels("OMP_MAX_ACTIVE_LEVELS", true);
   team_sizes();
   limits();
+  display();
   // libomp keeps the threads of a finished inner team together only up to this level (default 1); deeper
   // teams are put together anew from a pool each time, which costs more and shuffles threads.
   at_least_levels("KMP_HOT_TEAMS_MAX_LEVEL", false);
@@ -257,6 +276,9 @@ std::vector<std::string> program_remarks(const std::string& program, const sys::
     out.push_back(program +
                   " is statically linked, so its OpenMP runtime can't be intercepted and its threads are " +
                   "not bound; link it dynamically");
+  else if (sys::is_foreign_loader(facts.loader))
+    out.push_back(program + " runs on another C library than glibc (its loader is " + facts.loader +
+                  "), which can't load nigh's library; it runs without nigh, and its threads are not bound");
   else if (facts.static_libgomp)
     out.push_back(program +
                   " has libgomp linked into it statically, so its parallel regions can't be intercepted " +

@@ -26,10 +26,12 @@ struct Launch {
   std::string explain_file;  // "" is stderr
   std::string library;       // path of libnigh-openmp.so
   bool keep_env = false;     // leave what the user set as it is
+  bool quiet = false;        // no advice
   // The program is a launcher of ranks (mpirun): each rank plans within its own mask, not within ours, which
   // on another node would mean nothing; `narrowed`: unless the user asked for these PUs.
   bool ranks = false;
   bool narrowed = false;
+  bool divided = false;  // these PUs are one rank's already: the launcher is around us
 };
 
 // "NAME=value" each, in the order that execve gets them.

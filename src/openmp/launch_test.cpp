@@ -183,6 +183,36 @@ TEST(Launch, LawsForAnyEnvironment) {
   }
 }
 
+TEST(Launch, TellsTheLibraryWhatToKeepAndToSay) {
+  Launch launch = four_by_two();
+  EXPECT_EQ(
+      value_of(launch_environment({"NIGH_KEEP_ENV=1", "NIGH_QUIET=1"}, launch).variables, "NIGH_KEEP_ENV"),
+      "");
+  EXPECT_EQ(value_of(launch_environment({"NIGH_KEEP_ENV=1", "NIGH_QUIET=1"}, launch).variables, "NIGH_QUIET"),
+            "");
+  launch.keep_env = launch.quiet = true;
+  EXPECT_EQ(value_of(launch_environment({}, launch).variables, "NIGH_KEEP_ENV"), "1");
+  EXPECT_EQ(value_of(launch_environment({}, launch).variables, "NIGH_QUIET"), "1");
+}
+
+TEST(Launch, RanksDivideOnlyWhatIsNotOneRanksAlready) {
+  Launch launch = four_by_two();
+  launch.ranks = true;
+  EXPECT_NE(find_entry(launch_environment({}, launch).variables, "NIGH_RANK_SHARE"), nullptr);
+  launch.divided = true;
+  EXPECT_EQ(find_entry(launch_environment({"NIGH_RANK_SHARE=0-7"}, launch).variables, "NIGH_RANK_SHARE"),
+            nullptr);
+}
+
+TEST(Launch, DisplayedAffinityIsNotTheThreads) {
+  const auto remarks = [](const char* value) {
+    return launch_environment({std::string("OMP_DISPLAY_AFFINITY=") + value}, four_by_two()).remarks;
+  };
+  ASSERT_EQ(remarks("TRUE").size(), 1U);
+  EXPECT_NE(remarks("true")[0].find("OMP_DISPLAY_AFFINITY=true prints the mask"), std::string::npos);
+  for (const char* off : {"false", "", " 0"}) EXPECT_TRUE(remarks(off).empty()) << off;
+}
+
 TEST(ProgramRemarks, OneSentenceForEachWayThatFails) {
   sys::ProgramFacts good{.elf = true, .interpreter = true};
   EXPECT_TRUE(program_remarks("./app", good).empty());
@@ -194,6 +224,9 @@ TEST(ProgramRemarks, OneSentenceForEachWayThatFails) {
   EXPECT_NE(said({.elf = true}).find("./app is statically linked"), std::string::npos);
   EXPECT_NE(said({.elf = true, .static_libgomp = true}).find("statically linked"), std::string::npos);
   EXPECT_NE(said({.elf = true, .interpreter = true, .static_libgomp = true}).find("libgomp linked into it"),
+            std::string::npos);
+  EXPECT_NE(said({.elf = true, .interpreter = true, .loader = "/lib/ld-musl-x86_64.so.1"})
+                .find("another C library than glibc"),
             std::string::npos);
   EXPECT_NE(said({.elf = true, .bits32 = true, .interpreter = true}).find("32-bit"), std::string::npos);
   EXPECT_NE(said({.script = true, .gains_rights = true}).find("rights of another user"), std::string::npos);

@@ -22,6 +22,7 @@
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/leaks.hpp"
+#include "openmp/libc.hpp"
 #include "openmp/ompt.hpp"
 
 namespace nigh::preload {
@@ -59,7 +60,8 @@ static Start<Routine>* start_for(Routine run, void* arg, void* caller) {
 // A mask in the attributes is the program's own wish. glibc fills the set with ones where there is none.
 static bool has_mask(const pthread_attr_t* attr) {
   Mask mask{};
-  if (!attr || pthread_attr_getaffinity_np(attr, sizeof mask.word, reinterpret_cast<cpu_set_t*>(mask.word)))
+  if (!attr || !is_glibc() ||
+      pthread_attr_getaffinity_np(attr, sizeof mask.word, reinterpret_cast<cpu_set_t*>(mask.word)))
     return false;
   return mask.count() < kMaskCpus;
 }
@@ -72,13 +74,17 @@ static void in_child() {
   reset_lock();
   forget_other_roots();
   account_forget();
+  g.initial = &t;
   if (ompt_active()) t.node = nullptr;  // libomp starts afresh in the child, libgomp goes on
   if (!is_bound() || !cure_now(Cure::kFork)) return;
   own_mask().store(0);
   t.held = kKeep;
 }
 
-void watch_forks() { pthread_atfork(nullptr, nullptr, in_child); }
+// What pthread_atfork does; that is a static stub in glibc, and would need the symbol strongly.
+void watch_forks() {
+  if (__register_atfork) __register_atfork(nullptr, nullptr, in_child, &__dso_handle);
+}
 
 // ---- started programs ---------------------------------------------------------------------------
 // Out of our binding for the length of a call. Touches the mask only, see above.
@@ -88,8 +94,10 @@ struct Unbound {
     if (left) own_mask().store(0);
   }
   ~Unbound() {
+    Mask now, one{};
     if (!left) return;
-    Mask one{};
+    // Who was started may have changed it, as `taskset -p` does: that is looked at in the next region.
+    if (now.load(0) && !(now == own_mask()) && cured(Cure::kOutside)) return;
     one.add(pu_of_place(t.held));
     one.store(0);
   }
@@ -116,11 +124,11 @@ NIGH_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attr, vo
                                void* arg) {
   auto* real = NIGH_NEXT(pthread_create);
   account_thread_made(__builtin_return_address(0));
-  if (has_mask(attr)) return real(thread, attr, run, arg);
   int rc = 0;
   if (t.opening && from_runtime(__builtin_return_address(0)) &&
       create_team_thread(thread, attr, run, arg, &rc))
     return rc;
+  if (has_mask(attr)) return real(thread, attr, run, arg);
   auto* given = start_for(run, arg, __builtin_return_address(0));
   if (!given) return real(thread, attr, run, arg);
   rc = real(thread, attr, start<void* (*)(void*)>, given);

@@ -22,12 +22,14 @@
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
+#include "openmp/pins.hpp"
 #include "openmp/say.hpp"
 
 namespace nigh::preload {
 
 static constinit std::atomic<bool> g_active{};
 static const char* g_declined;
+static ompt_get_num_places_t g_places;
 static constinit Node g_transparent{};  // in a region's data: this region is no level
 
 // Where the code of the runtime that took us lies.
@@ -51,6 +53,8 @@ static int note_runtime(dl_phdr_info* info, size_t, void* code) {
   return 0;
 }
 
+// libomp binds by its own system calls, which nobody can leave out. Without places of its own it counts one.
+bool ompt_has_places() { return ompt_active() && g_places && g_places() > 1; }
 bool ompt_active() { return g_active.load(std::memory_order_acquire); }
 const char* ompt_declined() { return g_declined; }
 
@@ -90,6 +94,7 @@ static int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
   if (!set) return 0;
   set(ompt_callback_parallel_begin, reinterpret_cast<ompt_callback_t>(on_parallel_begin));
   set(ompt_callback_implicit_task, reinterpret_cast<ompt_callback_t>(on_implicit_task));
+  g_places = reinterpret_cast<ompt_get_num_places_t>(lookup("ompt_get_num_places"));
   g_active.store(true, std::memory_order_release);
   return 1;
 }
@@ -122,6 +127,7 @@ NIGH_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned, const char* runt
     return nullptr;
   }
   allow_levels();
+  runtime_arrives();
   static ompt_start_tool_result_t tool = {initialize, finalize, {0}};
   return &tool;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "openmp/pomp2.h"
@@ -195,8 +196,23 @@ static long set_mask(int pu) { /* ANYWHERE: all that the process may use */
   return nigh_raw_setaffinity(0, mask, words * sizeof *mask);
 }
 
+/* Others may change our mask (taskset, cpusets): looked at once for each tick of the coarse clock. */
+static int still_on(int pu) {
+  static __thread long looked __attribute__((tls_model("initial-exec")));
+  struct timespec now;
+  unsigned long mask[MASK_WORDS];
+  if (pu < 0 || process.pretend) return 1;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (looked == now.tv_nsec) return 1;
+  looked = now.tv_nsec;
+  long bytes = nigh_raw_getaffinity(0, mask, sizeof mask);
+  for (int word = 0; word * (long)sizeof *mask < bytes; ++word)
+    if (mask[word] != (word == pu / WORD_BITS ? 1UL << (pu % WORD_BITS) : 0)) return 0;
+  return 1;
+}
+
 static void bind_to(int pu) {
-  if (pu == bound_pu || pu > MAX_PU) return;
+  if (pu > MAX_PU || (pu == bound_pu && still_on(pu))) return;
   bound_pu = pu;
   if (set_mask(pu) >= 0) return;
   static atomic_flag said = ATOMIC_FLAG_INIT;

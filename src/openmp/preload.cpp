@@ -4,9 +4,10 @@
 // The first moment. This library is linked with -z initfirst, so its constructor runs before libgomp's, which
 // pins the initial thread when OMP_PROC_BIND is set: here the mask is still whole, and the variables can
 // still be taken away. The price is that libc itself is not initialised yet: only the arguments that the
-// loader hands us and raw system calls may be used; environ is not set, which is also how we know that we
-// came in time. Before glibc 2.34 libpthread claims initfirst for itself; then we come late, notice it, and
-// say so if it matters.
+// loader hands us and raw system calls may be used; environ is not set. Before glibc 2.34 libpthread claims
+// initfirst for itself, and we come late; so does a runtime that is loaded when the program has set the
+// variables itself. libgomp pins through libc, where we stand, so that is left out then.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,11 +15,12 @@
 #include "openmp/account.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
+#include "openmp/libc.hpp"
+#include "openmp/pins.hpp"
+#include "openmp/say.hpp"
 #include "openmp/session.hpp"
 
 namespace nigh::preload {
-
-static const char* const kPins[] = {"OMP_PROC_BIND=", "OMP_PLACES=", "GOMP_CPU_AFFINITY=", "KMP_AFFINITY="};
 
 static const char* value_of(char* const* envp, const char* name) {
   const size_t length = strlen(name);
@@ -28,8 +30,10 @@ static const char* value_of(char* const* envp, const char* name) {
 }
 
 static bool is_pin(const char* entry) {
-  for (const char* pin : kPins)
-    if (!strncmp(entry, pin, strlen(pin))) return true;
+  for (const char* pin : openmp::pins) {
+    const size_t length = strlen(pin);
+    if (!strncmp(entry, pin, length) && entry[length] == '=') return true;
+  }
   return false;
 }
 
@@ -52,17 +56,67 @@ static void strip_pins(char** envp) {
   used(Cure::kStrip);
 }
 
+static bool wants_plan() {
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  return g.plan.load(std::memory_order_relaxed) || (spec && *spec);
+}
+
+static bool keeps_pins() {
+  const char* keep = getenv("NIGH_KEEP_ENV");
+  return keep && *keep;
+}
+
+// What this thread may use, before somebody else than the program changes it.
+static void note_own_mask() {
+  if (is_bound() || t.has_own) return;
+  t.has_own = t.own.load(0);
+}
+
+void runtime_arrives() {
+  if (!environ || !any_pin(environ) || !cured(Cure::kPin)) return;
+  if (!wants_plan() || keeps_pins()) return note_own_mask();
+  for (const char* pin : openmp::pins) {
+    const char* value = getenv(pin);
+    if (!value) continue;
+    char* entry = nullptr;  // kept for the account
+    if (asprintf(&entry, "%s=%s", pin, value) > 0) account_stripped(entry);
+    unsetenv(pin);
+  }
+  used(Cure::kPin);
+}
+
+bool leave_out_pin() {
+  if (is_bound() || !cured(Cure::kPin)) return false;
+  if (wants_plan() && !keeps_pins() && !g.pinned_by_omp) {
+    used(Cure::kPin);
+    return true;
+  }
+  note_own_mask();
+  return false;
+}
+
+// A loader that is not glibc's hands constructors no arguments, but comes here when the environment is set
+// up.
+static void stand_aside() {
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  g.prepared.store(true, std::memory_order_relaxed);
+  if (spec && *spec)
+    say("this program runs on another C library than glibc, where nigh can't place threads: they are not "
+        "bound");
+}
+
 __attribute__((constructor)) static void begin(int, char**, char** envp) {
-  g.late = environ != nullptr;
+  if (!is_glibc()) return stand_aside();
   g.start.load(0);
-  g.home = g.start;
+  g.home.store(&g.start, std::memory_order_relaxed);
+  g.initial = &t;
   g.helper.place = kFree;
   if (!envp) return;
   read_cures_off(value_of(envp, "NIGH_CURES_OFF"));
   account_begin(const_cast<char*>(value_of(envp, "NIGH_EXPLAIN")));
-  g.had_pins = any_pin(envp);
   const char* spec = value_of(envp, "OMP_NESTING_TEAM_SIZE");
-  if (spec && *spec && !value_of(envp, "NIGH_MASK") && any_pin(envp) && cured(Cure::kStrip)) strip_pins(envp);
+  const char* keep = value_of(envp, "NIGH_KEEP_ENV");
+  if (spec && *spec && !(keep && *keep) && any_pin(envp) && cured(Cure::kStrip)) strip_pins(envp);
   g.pinned_by_omp = any_pin(envp);
 }
 

@@ -18,8 +18,11 @@
 #include "openmp/callsite.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/leaks.hpp"
+#include "openmp/libc.hpp"
+#include "openmp/ompt.hpp"
 #include "openmp/planner.hpp"
 #include "openmp/say.hpp"
+#include "sys/launchers.hpp"
 
 namespace nigh::preload {
 
@@ -61,11 +64,16 @@ static bool parse_cpus(const char* text, Mask& mask) {
   return mask.count() > 0;
 }
 
-// The initial thread's mask now, since the program or its MPI library may have narrowed it with good reason;
-// the mask at our start if OpenMP's own variables pinned that thread meanwhile. Within what the launcher saw.
+// The initial thread's mask now, since the program or its MPI library may have narrowed it with good reason:
+// as the program set it, if that was seen; as it was before a runtime pinned that thread. Within what the
+// launcher saw.
 static Mask process_mask() {
   Mask mask = g.start, now, launcher;
-  if (!(g.pinned_by_omp && !g.late) && now.load(getpid()) && now.count() > 0) mask = now;
+  const bool pinned = g.pinned_by_omp || (cured(Cure::kPin) && ompt_has_places());
+  if (g.initial && g.initial->has_own)
+    mask = g.initial->own;
+  else if (!pinned && now.load(getpid()) && now.count() > 0)
+    mask = now;
   const char* text = getenv("NIGH_MASK");
   if (!text || !parse_cpus(text, launcher)) return mask;
   Mask both = mask;
@@ -77,39 +85,26 @@ static Mask process_mask() {
 // node) would plan on the same ones as its neighbours: it takes its part of them. A launcher that binds ranks
 // to less has given the shares itself.
 static Mask divided(const Mask& mask) {
-  static const char* const seats[][2] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-                                         {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-                                         {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
-                                         {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"}};
   const char* whole_text = getenv("NIGH_RANK_SHARE");
   Mask whole;
   if (!whole_text || !parse_cpus(whole_text, whole)) return mask;
   const bool undivided =
       memcmp(&whole, &mask, sizeof mask) == 0 || mask.count() == sysconf(_SC_NPROCESSORS_ONLN);
-  for (const auto& seat : seats) {
-    const char *rank = getenv(seat[0]), *size = getenv(seat[1]);
-    if (!rank || !size) continue;
-    const long number = strtol(rank, nullptr, 10), ranks = strtol(size, nullptr, 10);
-    if (!undivided || number < 0 || number >= ranks || ranks < 2 || ranks > kMaskCpus) return mask;
-    return rank_share(mask, static_cast<int>(number), static_cast<int>(ranks));
-  }
-  return mask;
-}
-
-static void warn_if_late() {
-  if (!g.late || !g.had_pins || g.home.count() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
-  say("the OpenMP runtime had pinned this program to one PU before nigh was loaded: start it with nigh run");
+  sys::LocalSeat seat;
+  if (!undivided || !sys::find_local_seat(sys::lookup_variable, nullptr, seat)) return mask;
+  return seat.size > 1 && seat.size <= kMaskCpus ? rank_share(mask, seat.rank, seat.size) : mask;
 }
 
 // ---- plans --------------------------------------------------------------------------------------
 // Once per process, before any plan; safe to repeat.
 static void get_ready() {
-  const Mask home = divided(process_mask());
+  const Mask mask = divided(process_mask());
   lock();
   const bool first = !g_ready;
   g_ready = true;
   if (first) {
-    if (!is_bound()) g.home = home;
+    g.first_home = is_bound() ? home() : mask;
+    g.home.store(&g.first_home, std::memory_order_release);
     g.user_levels = getenv("OMP_MAX_ACTIVE_LEVELS") || getenv("OMP_NESTED");
   }
   unlock();
@@ -117,16 +112,16 @@ static void get_ready() {
   watch_forks();
 }
 
-static Plan* find_plan(const char* spec) {
+static Plan* find_plan(const char* spec, const Mask& mask) {
   Plan* plan = g_plans;
-  while (plan && strcmp(plan->spec, spec) != 0) plan = plan->next;
+  while (plan && (strcmp(plan->spec, spec) != 0 || !(plan->mask == mask))) plan = plan->next;
   return plan;
 }
 
 // Publishes a plan for spec, unless another thread was faster.
-static bool adopt(const char* spec, nigh_planner* planner) {
+static bool adopt(const char* spec, const Mask& mask, nigh_planner* planner) {
   lock();
-  Plan* plan = find_plan(spec);
+  Plan* plan = find_plan(spec, mask);
   if (!plan && planner) {
     plan = static_cast<Plan*>(calloc(1, sizeof(Plan)));
     char* copy = strdup(spec);
@@ -134,6 +129,7 @@ static bool adopt(const char* spec, nigh_planner* planner) {
       plan->planner = planner;
       plan->levels = planner_levels(planner);
       plan->spec = copy;
+      plan->mask = mask;
       plan->next = g_plans;
       g_plans = plan;
     } else {
@@ -149,9 +145,10 @@ static bool adopt(const char* spec, nigh_planner* planner) {
 
 int set_spec(const char* spec, char* err, size_t errsize) {
   get_ready();
-  if (adopt(spec, nullptr)) return 0;
-  nigh_planner* planner = planner_new(spec, g.home, err, errsize);
-  if (planner && adopt(spec, planner)) return 0;
+  const Mask& mask = home();
+  if (adopt(spec, mask, nullptr)) return 0;
+  nigh_planner* planner = planner_new(spec, mask, err, errsize);
+  if (planner && adopt(spec, mask, planner)) return 0;
   if (planner) snprintf(err, errsize, "out of memory");
   return -1;
 }
@@ -162,7 +159,6 @@ void first_region() {
   if (spec && *spec) {
     static std::atomic<bool> said;
     char err[512] = "";
-    warn_if_late();
     if (set_spec(spec, err, sizeof err) && !said.exchange(true))
       say("OMP_NESTING_TEAM_SIZE: %s; the program runs unbound", err);
   }

@@ -4,18 +4,11 @@
 
 #include <cstdlib>
 
+#include "sys/launchers.hpp"
+
 namespace nigh::shmem {
 
 namespace {
-
-struct Launcher {
-  const char *rank, *size, *mpi;
-};
-// Launchers nest: the one that speaks of MPI's own variables is the inner one of a Slurm step.
-// A script of a Slurm job that is no step has numbers of its own, which count nothing that was started.
-constexpr Launcher launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"},
-                                  {"PMI_RANK", "PMI_SIZE", "mpich"},
-                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""}};
 
 // A whole number; -1: not there, or not one.
 long number(Lookup lookup, void* context, const char* name) {
@@ -30,7 +23,9 @@ long number(Lookup lookup, void* context, const char* name) {
 
 bool find_world(Lookup lookup, void* context, World& world) {
   if (lookup("NIGH_RANK", context)) return false;
-  for (const Launcher& one : launchers) {
+  // A script of a Slurm job that is no step has numbers of its own, which count nothing that was started.
+  for (const sys::LauncherVariables& one : sys::launcher_variables) {
+    if (!one.rank) continue;
     const long rank = number(lookup, context, one.rank), size = number(lookup, context, one.size);
     if (rank < 0 || size < 1 || rank >= size) continue;
     world = {static_cast<int>(rank), static_cast<int>(size), one.mpi};

@@ -18,54 +18,6 @@ namespace nigh::space {
 
 namespace {
 
-// A whole number of the environment; -1: not there, or not one.
-int number(Lookup lookup, void* context, const char* name) {
-  const char* text = lookup(name, context);
-  if (text == nullptr || *text == '\0') return -1;
-  char* end = nullptr;
-  long value = std::strtol(text, &end, 10);
-  return *end == '\0' && value >= 0 && value <= 1'000'000 ? static_cast<int>(value) : -1;
-}
-
-int slurm_local_size(Lookup lookup, void* context) {
-  for (const char* list : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
-    const char* text = lookup(list, context);
-    int node = number(lookup, context, "SLURM_NODEID");
-    if (text != nullptr && node >= 0)
-      if (int size = slurm_entry(text, node); size > 0) return size;
-  }
-  return number(lookup, context, "SLURM_NTASKS_PER_NODE");
-}
-
-struct SeatVariables {
-  const char* rank;
-  const char* size;
-};
-// Open MPI 4 and 5; MPICH's hydra and those that follow it; PALS; ours. Launchers nest, and the innermost
-// must be believed: `mpirun` may run under srun, or in a rank of `nigh run -n`, which for that reason takes
-// the others' variables away from its ranks.
-constexpr SeatVariables launchers[] = {{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-                                       {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-                                       {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
-                                       {"NIGH_RANK", "NIGH_SIZE"}};
-constexpr const SeatVariables& ours = launchers[3];
-
-bool is_seat(const Job& job) { return job.size >= 1 && job.rank >= 0 && job.rank < job.size; }
-
-bool seat_by(const SeatVariables& launcher, Lookup lookup, void* context, Job& job) {
-  job.rank = number(lookup, context, launcher.rank);
-  job.size = number(lookup, context, launcher.size);
-  return is_seat(job);
-}
-
-// The launcher that started this process; nullptr: none of the list.
-const SeatVariables* launcher_of(Lookup lookup, void* context) {
-  Job job;
-  for (const SeatVariables& one : launchers)
-    if (seat_by(one, lookup, context, job)) return &one;
-  return nullptr;
-}
-
 std::uint64_t rotate(std::uint64_t x, int by) { return x << by | x >> (64 - by); }
 
 struct Sip {
@@ -129,51 +81,18 @@ const char* add_slurm(Lookup lookup, void* context, Words& words) {
 
 const char* add_manager(Lookup lookup, void* context, Words& words) {
   ucred peer{};
-  int fd = number(lookup, context, "PMI_FD");
+  int fd = sys::launcher_number(lookup, context, "PMI_FD");
   if (fd < 0 || !sys::peer_credentials(fd, peer) || !add_process(words, peer.pid)) return nullptr;
   return "pmi";
 }
 
 }  // namespace
 
-const char* const foreign_seat_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
-                                              "OMPI_COMM_WORLD_LOCAL_SIZE",
-                                              "MPI_LOCALRANKID",
-                                              "MPI_LOCALNRANKS",
-                                              "PALS_LOCAL_RANKID",
-                                              "PALS_LOCAL_SIZE",
-                                              "SLURM_LOCALID",
-                                              nullptr};
-
-int slurm_entry(const char* list, int index) {
-  for (const char* at = list; *at != '\0';) {
-    char* end = nullptr;
-    long value = std::strtol(at, &end, 10), repeat = 1;
-    if (end == at || value <= 0 || value > 1'000'000) return 0;
-    if (end[0] == '(' && end[1] == 'x') {
-      repeat = std::strtol(end + 2, &end, 10);
-      if (*end != ')' || repeat <= 0) return 0;
-      ++end;
-    }
-    if (index < repeat) return static_cast<int>(value);
-    index -= static_cast<int>(repeat);
-    if (*end != ',') return 0;
-    at = end + 1;
-  }
-  return 0;
-}
-
 bool find_seat(Lookup lookup, void* context, Job& job) {
-  Job found;
-  if (const SeatVariables* launcher = launcher_of(lookup, context)) {
-    seat_by(*launcher, lookup, context, found);
-  } else {
-    found.rank = number(lookup, context, "SLURM_LOCALID");
-    found.size = slurm_local_size(lookup, context);
-  }
-  if (!is_seat(found)) return false;
-  job.rank = found.rank;
-  job.size = found.size;
+  sys::LocalSeat seat;
+  if (!sys::find_local_seat(lookup, context, seat)) return false;
+  job.rank = seat.rank;
+  job.size = seat.size;
   return true;
 }
 
@@ -197,7 +116,9 @@ bool parse_key(const char* text, unsigned char (&key)[16]) {
 
 bool find_key(Lookup lookup, void* context, Job& job, const char** source) {
   *source = "nigh";
-  const char* secret = launcher_of(lookup, context) == &ours ? lookup("NIGH_JOB", context) : nullptr;
+  sys::LocalSeat seat;
+  const bool ours = sys::find_local_seat(lookup, context, seat) && seat.launcher == &sys::own_launcher;
+  const char* secret = ours ? lookup("NIGH_JOB", context) : nullptr;
   if (secret != nullptr) return parse_key(secret, job.key);
   Words words;
   words.add(static_cast<std::uint64_t>(getuid()));

@@ -10,11 +10,11 @@
 #include <cstddef>
 
 #include "space/process_space.hpp"
+#include "sys/launchers.hpp"
 
 namespace nigh::space {
 
-// The value of an environment variable, or nullptr.
-using Lookup = const char* (*)(const char* name, void* context);
+using sys::Lookup;
 
 // Fills rank and size. False: no launcher that we know, or numbers that make no sense.
 bool find_seat(Lookup lookup, void* context, Job& job);
@@ -24,15 +24,8 @@ bool find_seat(Lookup lookup, void* context, Job& job);
 // `source` (for the account): one of "nigh", "pmix", "slurm", "pmi", "parent".
 bool find_key(Lookup lookup, void* context, Job& job, const char** source);
 
-// The variables of other launchers from which find_seat reads, nullptr at the end: what `nigh run -n`
-// removes.
-extern const char* const foreign_seat_variables[];
-
 // Looks names up in the C library's environment.
 const char* lookup_environ(const char* name, void* context);
-
-// Entry `index` of Slurm's list of numbers for each node, "4(x2),3" is 4, 4, 3; 0: there is none.
-int slurm_entry(const char* list, int index);
 
 // 32 hexadecimal digits into 16 bytes; false if it is anything else.
 bool parse_key(const char* text, unsigned char (&key)[16]);

@@ -85,17 +85,30 @@ TEST(Seat, ForeignVariablesAreThoseThatAreRead) {
                {"PALS_LOCAL_SIZE", "2"},
                {"SLURM_LOCALID", "0"},
                {"SLURM_NTASKS_PER_NODE", "4"}};
-  for (const char* const* name = foreign_seat_variables; *name != nullptr; ++name) all.erase(*name);
+  for (const sys::LauncherVariables& one : sys::launcher_variables)
+    for (const char* name : {one.local_rank, one.local_size})
+      if (name != nullptr) all.erase(name);
   EXPECT_EQ(seat(all), "");
 }
 
+TEST(Seat, OneRankSpeaksForTheNode) {
+  // Each launcher's first rank, and no other; who is no rank speaks for itself.
+  for (const sys::LauncherVariables& one : sys::launcher_variables)
+    for (const char* rank : {"0", "1"}) {
+      Names names = {{one.local_rank, rank}};
+      EXPECT_EQ(sys::speaks_for_node(look_up, &names), *rank == '0') << one.name;
+    }
+  Names none;
+  EXPECT_TRUE(sys::speaks_for_node(look_up, &none));
+}
+
 TEST(Slurm, ListOfNumbers) {
-  EXPECT_EQ(slurm_entry("4(x2),3", 0), 4);
-  EXPECT_EQ(slurm_entry("4(x2),3", 1), 4);
-  EXPECT_EQ(slurm_entry("4(x2),3", 2), 3);
-  EXPECT_EQ(slurm_entry("4(x2),3", 3), 0);
+  EXPECT_EQ(sys::slurm_entry("4(x2),3", 0), 4);
+  EXPECT_EQ(sys::slurm_entry("4(x2),3", 1), 4);
+  EXPECT_EQ(sys::slurm_entry("4(x2),3", 2), 3);
+  EXPECT_EQ(sys::slurm_entry("4(x2),3", 3), 0);
   for (const char* bad : {"", "x", "0", "-3", "4(x", "4(x0)", "4(x2", "4;3"})
-    EXPECT_EQ(slurm_entry(bad, 1), 0) << bad;
+    EXPECT_EQ(sys::slurm_entry(bad, 1), 0) << bad;
 }
 
 TEST(Key, IsTheSecretOfOurLauncher) {

@@ -305,8 +305,9 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& common
   std::erase_if(out, [](const std::string& entry) {
     for (const char* name : {"NIGH_RANK", "NIGH_SIZE", "NIGH_JOB"})
       if (is_entry_of(entry, name)) return true;
-    for (const char* const* name = foreign_seat_variables; *name != nullptr; ++name)
-      if (is_entry_of(entry, *name)) return true;
+    for (const sys::LauncherVariables& one : sys::launcher_variables)
+      for (const char* name : {one.local_rank, one.local_size})
+        if (name != nullptr && is_entry_of(entry, name)) return true;
     return false;
   });
   out.push_back("NIGH_RANK=" + std::to_string(rank));

@@ -8,6 +8,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -22,6 +23,7 @@ namespace {
 constexpr std::size_t max_headers = 65535;
 constexpr std::uint64_t max_symbols_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t max_data_bytes = std::uint64_t{1} << 30;
+constexpr std::size_t max_dynamic = 4096, max_libraries = 512, max_name = 4096;
 constexpr std::size_t chunk = std::size_t{1} << 20;
 constexpr std::string_view libgomp_message = "\nlibgomp: ";
 
@@ -30,12 +32,14 @@ struct Elf32 {
   using Program = Elf32_Phdr;
   using Section = Elf32_Shdr;
   using Symbol = Elf32_Sym;
+  using Dynamic = Elf32_Dyn;
 };
 struct Elf64 {
   using Header = Elf64_Ehdr;
   using Program = Elf64_Phdr;
   using Section = Elf64_Shdr;
   using Symbol = Elf64_Sym;
+  using Dynamic = Elf64_Dyn;
 };
 
 template <class T>
@@ -113,18 +117,83 @@ bool has_static_libgomp(const ReadAt& read, const typename E::Header& header) {
   return false;
 }
 
+std::string name_at(const ReadAt& read, std::uint64_t offset) {
+  std::string bytes = read(offset, max_name);
+  return bytes.substr(0, std::min(bytes.find('\0'), bytes.size()));
+}
+
+// Where in the file an address of the loaded program comes from; 0: nowhere.
+template <class Program>
+std::uint64_t offset_of(const std::vector<Program>& programs, std::uint64_t address) {
+  for (const auto& p : programs)
+    if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
+      return p.p_offset + (address - p.p_vaddr);
+  return 0;
+}
+
+template <class E>
+std::vector<std::string> linked_to(const ReadAt& read, const std::vector<typename E::Program>& programs) {
+  std::vector<std::string> out;
+  for (const auto& p : programs) {
+    if (p.p_type != PT_DYNAMIC) continue;
+    using Dynamic = typename E::Dynamic;
+    auto entries = read_table<Dynamic>(
+        read, p.p_offset, std::min<std::size_t>(p.p_filesz / sizeof(Dynamic), max_dynamic), sizeof(Dynamic));
+    std::uint64_t names = 0;
+    for (const auto& entry : entries)
+      if (entry.d_tag == DT_STRTAB) names = offset_of(programs, entry.d_un.d_ptr);
+    for (const auto& entry : entries) {
+      if (entry.d_tag == DT_NULL || names == 0 || out.size() == max_libraries) break;
+      if (entry.d_tag == DT_NEEDED) out.push_back(name_at(read, names + entry.d_un.d_val));
+    }
+  }
+  return out;
+}
+
 template <class E>
 void look(const ReadAt& read, ProgramFacts& facts) {
   auto header = read_as<typename E::Header>(read, 0);
   if (!header || (header->e_type != ET_EXEC && header->e_type != ET_DYN)) return;
   facts.elf = true;
-  for (const auto& p :
-       read_table<typename E::Program>(read, header->e_phoff, header->e_phnum, header->e_phentsize))
-    facts.interpreter |= p.p_type == PT_INTERP;
+  auto programs =
+      read_table<typename E::Program>(read, header->e_phoff, header->e_phnum, header->e_phentsize);
+  for (const auto& p : programs) {
+    if (p.p_type != PT_INTERP) continue;
+    facts.interpreter = true;
+    facts.loader = name_at(read, p.p_offset);
+  }
+  facts.libraries = linked_to<E>(read, programs);
   facts.static_libgomp = has_static_libgomp<E>(read, *header);
 }
 
 }  // namespace
+
+bool is_foreign_loader(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  for (const char* one : {"ld-musl", "ld-uClibc", "ld64-uClibc", "linker"})
+    if (name.starts_with(one)) return true;
+  return false;
+}
+
+std::string mpi_of(const std::vector<std::string>& libraries) {
+  std::string found;
+  for (const std::string& library : libraries) {
+    const std::string_view name(library.data() + library.rfind('/') + 1);
+    const std::size_t so = name.find(".so");
+    const std::string_view stem = name.substr(0, so);
+    const int version = so == std::string_view::npos
+                            ? 0
+                            : std::atoi(std::string(name.substr(std::min(so + 4, name.size()))).c_str());
+    const bool mpi =
+        stem == "libmpi" || stem.starts_with("libmpi_") || stem == "libmpifort" || stem == "libmpicxx";
+    if (stem.starts_with("libmpich")) return "mpich";
+    if (!mpi) continue;
+    if (version >= 20) return "openmpi";
+    if (version == 12) return "mpich";
+    found = "another";
+  }
+  return found;
+}
 
 ProgramFacts elf_facts(const ReadAt& read) {
   ProgramFacts facts;

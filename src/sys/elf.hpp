@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace nigh::sys {
 
@@ -16,13 +17,23 @@ namespace nigh::sys {
 using ReadAt = std::function<std::string(std::uint64_t offset, std::size_t size)>;
 
 struct ProgramFacts {
-  bool script = false;          // begins with #!
-  bool elf = false;             // a little-endian ELF file whose header makes sense
-  bool bits32 = false;          // a 32-bit one
-  bool interpreter = false;     // has PT_INTERP: the dynamic loader, hence LD_PRELOAD, is there
-  bool static_libgomp = false;  // carries its own copy of GNU's OpenMP runtime
-  bool gains_rights = false;    // set-user-ID, set-group-ID or file capabilities: LD_PRELOAD is ignored
+  bool script = false;                   // begins with #!
+  bool elf = false;                      // a little-endian ELF file whose header makes sense
+  bool bits32 = false;                   // a 32-bit one
+  bool interpreter = false;              // has PT_INTERP: the dynamic loader, hence LD_PRELOAD, is there
+  std::string loader{};                  // the path in PT_INTERP
+  std::vector<std::string> libraries{};  // that it was linked to (DT_NEEDED), as far as they can be read
+  bool static_libgomp = false;           // carries its own copy of GNU's OpenMP runtime
+  bool gains_rights = false;  // set-user-ID, set-group-ID or file capabilities: LD_PRELOAD is ignored
 };
+
+// Whether a program with this loader runs on another C library than glibc, for which our libraries are made:
+// musl, uClibc, Android's. A loader that we don't know is taken for glibc's.
+bool is_foreign_loader(const std::string& path);
+
+// Of which MPI a program is by the libraries it was linked to: "openmpi"; "mpich", also for those with its
+// ABI (Intel's, MVAPICH, Cray's); "another" for an MPI that we don't know by its name; "" for none.
+std::string mpi_of(const std::vector<std::string>& libraries);
 
 // All facts but gains_rights, which is not in the file's contents.
 ProgramFacts elf_facts(const ReadAt& read);

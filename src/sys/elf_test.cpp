@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -89,6 +90,43 @@ TEST(Elf, ThisTestIsAnOrdinaryDynamicProgram) {
   EXPECT_FALSE(facts->gains_rights);
 }
 
+TEST(Elf, LoaderAndLibrariesOfThisTest) {
+  auto facts = inspect_program(own_executable().value());
+  ASSERT_TRUE(facts);
+  EXPECT_NE(facts->loader.find("/ld"), std::string::npos) << facts->loader;
+  EXPECT_FALSE(is_foreign_loader(facts->loader));
+  EXPECT_EQ(std::count_if(facts->libraries.begin(), facts->libraries.end(),
+                          [](const std::string& one) { return one.starts_with("libc.so."); }),
+            1);
+  EXPECT_EQ(mpi_of(facts->libraries), "");
+}
+
+TEST(Elf, LoadersOfOtherCLibraries) {
+  for (const char* path : {"/lib/ld-musl-x86_64.so.1", "/opt/x/lib/ld-musl-aarch64.so.1",
+                           "/lib/ld64-uClibc.so.0", "/system/bin/linker64"})
+    EXPECT_TRUE(is_foreign_loader(path)) << path;
+  for (const char* path :
+       {"/lib64/ld-linux-x86-64.so.2", "/nix/store/abc-glibc/lib/ld-linux-x86-64.so.2", "", "/lib/other"})
+    EXPECT_FALSE(is_foreign_loader(path)) << path;
+}
+
+TEST(Elf, MpiByTheNamesOfLibraries) {
+  const std::pair<std::vector<std::string>, const char*> rows[] = {
+      {{"libm.so.6", "libmpi.so.40", "libc.so.6"}, "openmpi"},
+      {{"libmpi_usempif08.so.40", "libmpi_mpifh.so.40", "libmpi.so.40"}, "openmpi"},
+      {{"libmpi_cxx.so.40"}, "openmpi"},
+      {{"libmpich.so.12"}, "mpich"},
+      {{"libmpichfort.so.12", "libmpich.so.12"}, "mpich"},
+      {{"/opt/intel/lib/libmpi.so.12"}, "mpich"},
+      {{"libmpifort.so.12", "libmpi.so.12"}, "mpich"},
+      {{"libmpi_abi.so.0"}, "another"},
+      {{"libmpi.so"}, "another"},
+      {{"libmpir.so.3", "libmpiread.so", "libmp.so.40", ""}, ""},
+      {{}, ""}};
+  for (const auto& [libraries, mpi] : rows)
+    EXPECT_EQ(mpi_of(libraries), mpi) << (libraries.empty() ? "" : libraries.front());
+}
+
 TEST(Elf, OwnRuntimeIsSeenByItsSymbolOrItsMessages) {
   EXPECT_FALSE(elf_facts(over(small_program(true, false, false))).static_libgomp);
   EXPECT_TRUE(elf_facts(over(small_program(true, true, false))).static_libgomp);
@@ -120,6 +158,7 @@ TEST(Elf, JunkIsOnlyJunk) {
     for (unsigned n = random() % 8; n > 0 && !bad.empty(); --n)
       bad[random() % bad.size()] = static_cast<char>(random() % 3 == 0 ? 0xff : random());
     auto facts = elf_facts(over(bad));
+    EXPECT_LE(facts.libraries.size(), 512U);
     EXPECT_TRUE(!facts.elf || bad.compare(0, 4, ELFMAG) == 0);
   }
 }

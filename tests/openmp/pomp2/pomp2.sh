@@ -101,6 +101,17 @@ nigh-pomp2: team /3:4/*:4 on PUs 12 1 6 11" ] || fail "not the expected map"
   grep -q 'team /1:2/\*:2 on PUs 6 7' "$tmp"/map.* || fail "no map in the file, or another"
 }
 
+case_outside() { # masks that others change while the program runs
+  two_pus
+  cp "$here/../traps/trap.h" "$tmp/"
+  build gcc gcc "$here/../traps/outside.c"
+  for what in all self; do
+    ok env OMP_NESTING_TEAM_SIZE=2,scatter ./program "$what"
+    silent
+    out_has '^right$'
+  done
+}
+
 case_deeper() { # below the spec's last level the master stays and the others are free
   build gcc gcc "$here/nested.c"
   two_pus

@@ -199,6 +199,95 @@ C
   done
 }
 
+case_foreign() { # musl: nigh's library can't be loaded, so everything stays as the user has it
+  need musl-gcc musl
+  printf 'int puts(const char*); int main(void) { puts("started"); return 3; }\n' >"$tmp/p.c"
+  musl-gcc "$tmp/p.c" -o "$tmp/p" || fail "musl-gcc"
+  for how in '--teams 2,scatter' '-n 2 --teams 2,scatter' '-n 2' '--mpi --teams 2,scatter' --mpi; do
+    status 3 env OMP_PROC_BIND=close "$nigh" run $how -- "$tmp/p"
+    out_has started
+    grep -v 'ended with status 3' "$tmp/err" >"$tmp/said"
+    [ "$(wc -l <"$tmp/said")" = 1 ] || fail "not one line: $how"
+    says 'p runs on another C library than glibc (its loader is /.*ld-musl.*), .* threads are not bound'
+  done
+  ok "$nigh" run --teams 2,scatter -- sh -c "$tmp/p || true"
+  says 'another C library than glibc'
+  out_is started
+}
+
+case_start() { # as many jobs of one rank instead of one job
+  for mpi in openmpi mpich; do
+    have "mpicc.$mpi" && have "mpirun.$mpi" || skip mpi "there is no mpicc.$mpi here"
+    printf '#include <mpi.h>\nint main(int n, char** v) { MPI_Init(&n, &v); return MPI_Finalize(); }\n' >"$tmp/m.c"
+    "mpicc.$mpi" "$tmp/m.c" -o "$tmp/$mpi" || fail "mpicc.$mpi"
+  done
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  status 125 "$nigh" run -n 2 -- "$tmp/openmpi"
+  says 'openmpi is linked to Open MPI, whose launcher has to start its ranks: -n 2 would be 2 jobs of one rank'
+  lines 1
+  status 125 "$nigh" run -n 3 "$tmp/mpich"
+  ok "$nigh" run -n 1 -- "$tmp/mpich"
+  silent
+  ok "$nigh" run --mpi -- "$tmp/mpich"
+  says 'mpich is linked to MPICH .* and started without a launcher: it is a job of one rank'
+  lines 1
+  ok "$nigh" run --mpi -- mpirun.mpich -n 2 "$tmp/openmpi"
+  says 'mpirun.mpich starts ranks of MPICH .*, but .*/openmpi is linked to Open MPI: unless'
+  lines 1
+  for right in 'mpirun.mpich -n 2' 'mpirun.mpich -n 1'; do
+    ok "$nigh" run --mpi -- $right "$tmp/mpich"
+    silent
+  done
+  ok "$nigh" run --mpi -- mpirun.openmpi -n 2 "$tmp/openmpi"
+  silent
+  ok mpirun.mpich -n 2 "$nigh" run --mpi -- "$tmp/mpich" # the launcher is around us
+  silent
+  ok "$nigh" run --mpi -- sh -c "mpirun.mpich -n 2 $tmp/mpich" # what a script does is its own affair
+  silent
+  status 2 "$nigh" run -np 2 -- "$tmp/mpich"
+  says "-np is mpirun's word, here it is -n"
+}
+
+case_ranks() { # what each rank of a launcher would get
+  ok "$nigh" run --mpi --teams 4,compact --machine barcelona --dry-run -- mpirun.openmpi -n 2 ./hybrid
+  out_has '^would run: mpirun.openmpi --bind-to none -n 2 ./hybrid$'
+  says 'added --bind-to none to the words of mpirun.openmpi, which would give a rank fewer PUs than its teams need'
+  grep -A1 '^rank [01]: plan 4,compact on PUs' "$tmp/out" | grep -o 'PUs.*' >"$tmp/plans"
+  [ "$(grep -c 'PUs [0-9]* [0-9]* [0-9]* [0-9]*$' "$tmp/plans")" = 2 ] || fail "not the plans of two ranks"
+  [ "$(grep 'PUs [0-9]* [0-9]* ' "$tmp/plans" | tr ' ' '\n' | grep '[0-9]' | sort -u | wc -l)" = 8 ] || fail "ranks share PUs"
+  ok "$nigh" run --mpi --teams 4,compact --machine barcelona --dry-run --json -- mpirun.mpich -n 4 ./hybrid
+  python3 - "$tmp/out" <<'PY' || fail "the ranks' plans are not as documented"
+import json, sys
+d = json.load(open(sys.argv[1]))
+pus = [[t["pu"] for t in r["threads"]] for r in d["ranks"]]
+assert len(pus) == 4 and all(len(p) == 4 for p in pus) and len({p for r in pus for p in r}) == 16, pus
+assert d["command"][1] == "-n"
+PY
+  # also without --mpi: ranks of a launcher must not all plan on the same PUs
+  ok "$nigh" run --teams 4,compact --machine barcelona --dry-run -- mpirun.openmpi --bind-to core -n 2 ./hybrid
+  out_has '^would run: mpirun.openmpi --bind-to core -n 2'
+  out_has '^each rank plans within the PUs that its launcher leaves it'
+  out_has 'NIGH_RANK_SHARE=0-15'
+  ok "$nigh" run --teams 4,scatter,8,subcompact --machine barcelona --mask 0,1 --dry-run -- ./app
+  says 'the plan has 32 threads for 2 PUs (0-1), which they will share'
+  ok "$nigh" run --teams 2,scatter --machine barcelona --mask 0,1 --dry-run -- ./app
+  silent
+}
+
+case_watch() { # on one node there is nothing to tell, and nothing else is shown instead
+  [ "$(ls -d /sys/devices/system/node/node[0-9]* 2>/dev/null | wc -l)" -le 1 ] || skip nodes "this machine has several NUMA nodes"
+  for what in "-p $$" --all "--all --listen 127.0.0.1:0" "-p $$ --listen 127.0.0.1:0" "--listen 127.0.0.1:0" "--log $tmp/log"; do
+    status 1 "$nigh" watch $what --duration 1
+    says 'this machine has one NUMA node'
+    lines 1
+    [ ! -s "$tmp/out" ] || fail "something was shown: $what"
+  done
+  status 3 "$nigh" watch --listen 127.0.0.1:0 -- sh -c 'exit 3'
+  says 'nothing is served or logged'
+  ok "$nigh" watch
+  out_has 'A simulated'
+}
+
 case_rights() {
   cp /bin/true "$tmp/gifted"
   { chown 65534 "$tmp/gifted" && chmod 4755 "$tmp/gifted"; } 2>/dev/null || skip root "only root can make a file set-user-ID for another"

@@ -126,6 +126,34 @@ static int count_with_attribute(void) {
   return n;
 }
 
+/* Attributes copied from a thread, to have one with the same stack. */
+static int count_in_twin(pthread_t of) {
+  int n = -1;
+  size_t stack = 0;
+  pthread_t t;
+  pthread_attr_t attr;
+  pthread_getattr_np(of, &attr);
+  pthread_attr_getstacksize(&attr, &stack);
+  pthread_attr_setstack(&attr, aligned_alloc(4096, 1 << 20), 1 << 20);
+  if (pthread_create(&t, &attr, in_thread, &n) == 0) pthread_join(t, NULL);
+  pthread_attr_destroy(&attr);
+  return n;
+}
+
+static void* in_other(void* of) {
+  cpu_set_t set;
+  pthread_getaffinity_np(*(pthread_t*)of, sizeof set, &set);
+  return (void*)(long)(count_in_twin(*(pthread_t*)of) == CPU_COUNT(&set) ? CPU_COUNT(&set) : -1);
+}
+
+static int count_by_another(void) {
+  void* n = NULL;
+  pthread_t t, me = pthread_self();
+  pthread_create(&t, NULL, in_other, &me);
+  pthread_join(t, &n);
+  return (int)(long)n;
+}
+
 static int count_as_told(void) {
   cpu_set_t set;
   sched_getaffinity(0, sizeof set, &set);
@@ -139,6 +167,10 @@ static void check(const char* what, int whole) {
     expect("a later pthread's mask", count_in_pthread(), whole);
     expect("a C11 thread's mask", count_in_c11_thread(), whole);
     expect("the mask of a pthread with an attribute", count_with_attribute(), 1);
+  }
+  if (!strcmp(what, "attributes")) {
+    expect("the mask of a pthread with its maker's attributes", count_in_twin(pthread_self()), whole);
+    expect("the same, as another thread sees this one", count_by_another(), whole);
   }
   if (!strcmp(what, "fork")) expect("a forked child's mask", count_in_fork(), whole);
   if (!strcmp(what, "system")) expect("system's mask", count_in_system(), whole);
@@ -167,9 +199,11 @@ int main(int argc, char** argv) {
 #pragma omp master
     {
       if (!strcmp(what, "pthread")) inside = count_in_pthread();
+      if (!strcmp(what, "attributes")) inside = count_in_twin(pthread_self());
       procs = omp_get_num_procs();
     }
   }
+  if (!strcmp(what, "attributes")) expect("the mask of a twin made inside a region", inside, whole);
   if (!strcmp(what, "pthread")) expect("the mask of a pthread made inside a region", inside, whole);
   if (!strcmp(what, "numprocs")) expect("omp_get_num_procs inside a region", procs, whole);
   check(what, whole);

@@ -27,9 +27,14 @@ fail() {
 }
 [ "$(nproc)" -ge 2 ] || skip "one CPU only: a bound thread looks like any other"
 
-# run VARIABLE=value .. -- program: under nigh; the streams are kept
+# run VARIABLE=value .. -- program: under nigh; the streams are kept. That the plan has more threads than there are PUs may
+# well be so here, and is kept apart.
 run() {
-  timeout 120 env LD_PRELOAD="$preload" OMP_NESTING_TEAM_SIZE="$spec" "$@" >"$tmp/out" 2>"$tmp/err"
+  got=0
+  timeout 120 env LD_PRELOAD="$preload" OMP_NESTING_TEAM_SIZE="$spec" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+  grep 'threads of the plan share' "$tmp/err" >"$tmp/room"
+  sed -i '/threads of the plan share/d' "$tmp/err"
+  return $got
 }
 right() { run "$@" || fail "wrong with nigh: $*"; quiet "$@"; }
 quiet() { ! grep -q '^nigh:' "$tmp/err" || fail "nigh had something to say: $*"; }
@@ -51,14 +56,88 @@ with_and_without() {
   wrong OMP_NESTING_TEAM_SIZE= "$@"
 }
 p=$bin/$runtime
+cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 
 case $name in
   pthread_create) pair pthread_create "$p-leak" pthread ;;
   fork | numprocs)
     # libomp gives a forked child its first mask back, and counts processors once: no cure is needed there
     if [ "$runtime" = gcc ]; then pair "$name" "$p-leak" "$name"; else right "$p-leak" "$name"; fi ;;
-  system | popen | posix_spawn | exec | affinity) pair "$name" "$p-leak" "$name" ;;
+  system | popen | posix_spawn | exec | affinity | attributes) pair "$name" "$p-leak" "$name" ;;
   plugin) pair local "$bin/host" "$bin/plug.so" ;;
+  pin)
+    # Variables that the program itself sets. Where it makes a region in another thread, that one is pinned.
+    plugin=$bin/plug.so
+    [ "$runtime" = gcc ] || plugin=$bin/clang-plug.so
+    pair pin "$bin/host" OMP_PROC_BIND=close OMP_PLACES=threads "$plugin"
+    right "$bin/host" OMP_PROC_BIND=true thread "$plugin"
+    right "$bin/host" GOMP_CPU_AFFINITY=0 KMP_AFFINITY=granularity=fine,compact "$plugin"
+    run NIGH_EXPLAIN=text "$bin/host" OMP_PROC_BIND=close "$plugin"
+    says 'cures .*pin'
+    # nigh run says what it took away, so what a script sets is taken away, too; unless the user wants it kept
+    for keep in '' 1; do
+      run NIGH_MASK="$cpus" NIGH_KEEP_ENV=$keep OMP_PROC_BIND=true sh -c 'echo ${OMP_PROC_BIND:-none}' || fail "no shell"
+      [ "$(cat "$tmp/out")" = "$([ -n "$keep" ] && echo true || echo none)" ] || fail "OMP_PROC_BIND under keep=$keep"
+    done
+    [ "$runtime" = gcc ] || pair pin "$p-ownpins" ;;
+  room)
+    # More threads than PUs: said once, by one rank of a node, with what to do about it; and in the verdict.
+    first=${cpus%%[,-]*}
+    one() { run taskset -c "$first" env "$@" "$p-nested" unbound; }
+    room_is() { [ "$(cat "$tmp/room")" = "nigh: $1" ] || fail "not said: $1: $(cat "$tmp/room")"; }
+    spec=2,scatter
+    one
+    room_is "2 threads of the plan share 1 PU ($first): start it with more PUs (taskset, numactl, the cpuset), or plan smaller teams"
+    one OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=2
+    room_is "2 threads of the plan share 1 PU ($first): give mpirun --bind-to none, or --map-by slot:PE=2"
+    one MPI_LOCALRANKID=0 MPI_LOCALNRANKS=2
+    room_is "2 threads of the plan share 1 PU ($first): give mpiexec -bind-to none, or -bind-to core:2"
+    one SLURM_LOCALID=0 SLURM_NTASKS_PER_NODE=2
+    room_is "2 threads of the plan share 1 PU ($first): give srun --cpus-per-task=2"
+    for quiet in OMPI_COMM_WORLD_LOCAL_RANK=1 PALS_LOCAL_RANKID=1 NIGH_QUIET=1; do
+      one $quiet
+      [ ! -s "$tmp/room" ] || fail "said with $quiet"
+    done
+    one NIGH_EXPLAIN=text
+    says "verdict     2 threads shared 1 PU: start it with more PUs"
+    run NIGH_EXPLAIN=text "$p-nested" unbound
+    [ ! -s "$tmp/room" ] || fail "said although there is room"
+    says 'verdict     every thread was on its planned PU$'
+    spec=2,scatter,$(nproc),subcompact
+    run NIGH_EXPLAIN=json OMP_NUM_THREADS=2,$(nproc) "$p-nested" unbound
+    [ "$(nproc)" != 2 ] || room_is "4 threads of the plan share 2 PUs ($cpus): this machine has no more, so plan smaller teams"
+    says '"verdict": "' ;;
+  musl)
+    # On another C library: started as it is, said once, nothing else; also where a script starts it.
+    command -v musl-gcc >/dev/null || skip "there is no musl-gcc"
+    musl-gcc -O1 -w -D_GNU_SOURCE "$(dirname "$0")/other_libc.c" -o "$tmp/program" || fail "musl-gcc"
+    alone=$("$tmp/program") || fail "wrong without nigh"
+    for start in '"$0"' '"$0"; true'; do
+      run sh -c "$start" "$tmp/program" || fail "status $?: $start"
+      [ "$(cat "$tmp/out")" = "$alone" ] || fail "another output than without nigh"
+      says_once 'another C library than glibc'
+    done
+    spec=
+    run "$tmp/program" || fail "status $? without teams"
+    quiet "without teams" ;;
+  outside)
+    pair outside "$p-outside" all
+    pair outside "$p-outside" self
+    run "$p-outside" one || fail "wrong with nigh: one CPU"
+    says_once 'the CPUs of this program were changed from outside to [0-9]*: '
+    wrong NIGH_CURES_OFF=outside "$p-outside" one ;;
+  cpuset)
+    # The same by the cpuset, of which nobody tells a thread that PUs came back. (Since 6.2 the kernel itself gives a thread
+    # the mask back that it asked for, so there is no run that must be wrong.)
+    set=/sys/fs/cgroup/cpuset/nigh-trap-$$
+    two=${cpus%%[,-]*},${cpus##*[,-]}
+    mkdir "$set" 2>/dev/null || skip "no cpuset (of cgroup version 1) can be made here"
+    trap 'rmdir "$set"; rm -rf "$tmp"' EXIT
+    cat /sys/fs/cgroup/cpuset/cpuset.mems >"$set/cpuset.mems" && echo "$two" >"$set/cpuset.cpus" || skip "the cpuset can't be set up"
+    spec=2,scatter
+    inside() { run "$@" sh -c 'echo $$ >"$0/tasks"; exec "$1" cpuset "$0/cpuset.cpus"' "$set" "$p-outside"; }
+    inside || fail "wrong with nigh"
+    says_once 'the CPUs of this program were changed from outside to [0-9]*: ' ;;
   libgomps) pair caller "$bin/host" "$bin/plug.so" "$bin/plug-9.so" ;;
   reductions)
     if [ "$runtime" = gcc ]; then pair reductions "$p-reductions"; else with_and_without "$p-reductions"; fi ;;
@@ -83,12 +162,12 @@ case $name in
     run NIGH_EXPLAIN=text "$bin/gcc-birth" || fail "wrong under NIGH_EXPLAIN"
     says 'regions  *1 outer, 31 inner'
     says '^ *0\.1  *PU' ;;
-  procbind) pair strip OMP_PROC_BIND=true OMP_PLACES=cores GOMP_CPU_AFFINITY=0 "$p-procbind" "$(nproc)" ;;
+  procbind) pair strip,pin OMP_PROC_BIND=true OMP_PLACES=cores GOMP_CPU_AFFINITY=0 "$p-procbind" "$(nproc)" ;;
   helpers) pair helpers "$p-helpers" ;;
   stable) pair rebind "$p-stable" ;;
-  forkregion) pair fork "$p-forkregion" ;;
+  forkregion) pair fork,outside "$p-forkregion" ;;
   league) pair league OMP_TEAMS_THREAD_LIMIT=4 KMP_TEAMS_THREAD_LIMIT=4 OMP_THREAD_LIMIT=16 "$p-league" ;;
-  setaffinity) pair setaffinity "$p-setaffinity" ;;
+  setaffinity) pair setaffinity,outside "$p-setaffinity" ;;
   globals) with_and_without "$p-globals" ;;
   fortran) with_and_without "$p-nestedf" ;;
   nested) with_and_without "$p-nested" ;;
@@ -151,8 +230,8 @@ PY
     ln -s "$lib/libnigh.so.0" "$tmp/libnigh.so.0"
     preload=$tmp/libnigh-openmp.so
     right "$p-nested"
-    run OMP_PROC_BIND=true "$p-nested"
-    says_once 'start it with nigh run' ;;
+    right OMP_PROC_BIND=true OMP_PLACES=threads "$p-nested" # libgomp comes before us, but pins through us
+    wrong NIGH_KEEP_ENV=1 OMP_NESTING_TEAM_SIZE= OMP_PROC_BIND=true "$p-procbind" "$(nproc)" ;;
   tool)
     run OMP_TOOL_LIBRARIES=/nowhere/tool.so "$bin/clang-nested" unbound || fail "wrong result beside another tool"
     says_once 'OMP_TOOL_LIBRARIES'
@@ -170,10 +249,20 @@ PY
     size=$(readelf -d "$preload" | sed -n 's/.*INIT_ARRAYSZ.* \([0-9]*\) (bytes)/\1/p')
     [ "$size" = 16 ] || fail "it has $((size / 8)) constructors instead of 2" ;;
   syscalls)
+    # Less the looks at the own mask: at most one for each tick of the coarse clock and thread.
     count() {
-      timeout 120 strace -f -e trace=sched_setaffinity,sched_getaffinity,mmap,brk,openat -o "$tmp/trace" \
+      timeout 120 strace -f -ttt -e trace=sched_setaffinity,sched_getaffinity,mmap,brk,openat -o "$tmp/trace" \
         env LD_PRELOAD="$preload" OMP_NESTING_TEAM_SIZE="$spec" "$@" >"$tmp/out" 2>"$tmp/err" || skip "strace can't run here"
-      grep -c "^[0-9]* *\(sched_[sg]etaffinity\|openat\)" "$tmp/trace"
+      python3 - "$tmp/trace" <<'PY' || fail "more looks at the own mask than ticks"
+import collections, re, sys, time
+looks, tick = collections.defaultdict(list), time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE
+for line in open(sys.argv[1]):
+    if m := re.match(r"(\d+) +([\d.]+) sched_getaffinity\(0, 512,", line):
+        looks[m[1]].append(float(m[2]))
+for times in looks.values():
+    assert len(times) <= (times[-1] - times[0]) / tick + 4, (len(times), times[-1] - times[0], tick)
+PY
+      grep -v 'sched_getaffinity(0, 512,' "$tmp/trace" | grep -c "^[0-9]* *[0-9.]* \(sched_[sg]etaffinity\|openat\)"
     }
     count "$p-regions" 10 2 >/dev/null
     [ "$(grep -c sched_setaffinity "$tmp/trace")" -ge 2 ] || fail "nothing was bound"
