@@ -5,11 +5,11 @@
 // and what to add so that each rank gets the PUs that a plan of teams needs. Pure, so that every launcher's
 // forms are tested without it.
 //
-//     mpirun -n 2 ./hybrid     Open MPI binds each of two ranks to one core: all threads of a rank would
-//     share it Open MPI                 mpirun --bind-to none -n 2 ./hybrid        and the ranks divide the
-//     PUs of the node MPICH                    mpiexec -n 2 ./hybrid                      binds nobody Slurm,
-//     no allocation     srun --cpus-per-task=4 -n 2 ./hybrid Slurm, in one            srun --cpu-bind=none -n
-//     2 ./hybrid         asking for more may not fit into it
+//     Open MPI             binds each of two ranks to one core, which all threads of a rank would share:
+//                          mpirun --bind-to none -n 2 ./hybrid, and the ranks divide the PUs of the node
+//     MPICH                mpiexec -n 2 ./hybrid binds nobody
+//     Slurm                srun --cpus-per-task=4 -n 2 ./hybrid
+//     in its allocation    srun --cpu-bind=none -n 2 ./hybrid: asking for more may not fit into it
 #pragma once
 
 #include <functional>
