@@ -30,6 +30,7 @@ class PersistentSend final : public Operation {
   int start() override {
     const std::size_t bytes = out_.info->contiguous ? out_.bytes : 0;
     if (bytes != 0) out_.shared = process().space->global(out_.data, bytes) != nullptr;
+    if (buffered_ && !buffer_has_room()) return offered_ = false, real().Start(&plain_);
     const OrderLock lock(out_.to);
     message::Offer* offer =
         out_.shared || out_.bytes == wire_bytes ? make_offer(out_, wire_, buffered_) : nullptr;
@@ -101,8 +102,8 @@ int send_init(Function function, Init whole, decltype(Library::Send_init) wire_i
               const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Outgoing out;
-  const bool ours =
-      prepare(out, function, buffer, count, type, dest, tag, comm) && (!buffered || out.bytes == wire_bytes);
+  const bool ours = request && prepare(out, function, buffer, count, type, dest, tag, comm) &&
+                    (!buffered || out.bytes == wire_bytes);
   if (!ours) return whole(buffer, count, type, dest, tag, comm, request);
   auto* memory = static_cast<PersistentSend*>(std::malloc(sizeof(PersistentSend)));
   if (!memory) return whole(buffer, count, type, dest, tag, comm, request);
@@ -161,7 +162,7 @@ NIGH_RECV_INIT(Recv_init_c, MPI_Count)
 #endif
 
 int nigh_mpi_Start(MPI_Request* request) {
-  Record* record = find_request(*request);
+  Record* record = request ? find_request(*request) : nullptr;
   if (!record || record->active) {
     if (record) unpin(*record);
     return real().Start(request);
@@ -173,7 +174,7 @@ int nigh_mpi_Start(MPI_Request* request) {
 }
 
 int nigh_mpi_Startall(int count, MPI_Request requests[]) {
-  if (g_table.size() == 0) return real().Startall(count, requests);
+  if (g_table.size() == 0 || !requests) return real().Startall(count, requests);
   for (int i = 0; i < count; ++i) {
     const int error = nigh_mpi_Start(&requests[i]);
     if (error != MPI_SUCCESS) return error;

@@ -86,11 +86,19 @@ bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes
 }
 
 int finish_receive(const Landing& landing, MPI_Status& status) {
+  Later later;
+  const int error = finish_receive(landing, status, later);
+  later.raise_now();
+  return error;
+}
+
+int finish_receive(const Landing& landing, MPI_Status& status, Later& later) {
   std::uint64_t bytes = 0;
   int error = MPI_SUCCESS;
   if (status_cancelled(status) || !landing.type || !land(landing, status, bytes, error)) return MPI_SUCCESS;
   set_status_bytes(status, bytes);
-  return error == MPI_SUCCESS ? MPI_SUCCESS : raise(landing.comm, error);
+  if (error != MPI_SUCCESS) later.add(landing.comm, error);
+  return error;
 }
 
 void discard_refused(MPI_Comm comm, const MPI_Status& status, int error) {
@@ -120,6 +128,22 @@ namespace {
     return error;
   }
   return finish_receive({.buffer = buffer, .count = count, .type = type_info(type), .comm = comm}, status);
+}
+
+// Where a handler of the program's may leave the library's receive for good.
+template <class Call>
+[[gnu::noinline]] int held_receive(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
+                                   MPI_Status* status, Call&& call) {
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  int error = MPI_SUCCESS;
+  {
+    const Settled refused([&](int code) { discard_refused(comm, *status, code); });
+    error = call(status);
+    if (refused.settled()) return error;
+  }
+  if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) return MPI_SUCCESS;
+  return received(buffer, count, type, comm, *status, error);
 }
 
 template <class Irecv, class Count>
@@ -161,6 +185,10 @@ int nigh_mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
                       MPI_Status* status) {                                                             \
     if (must_drive() && source != MPI_PROC_NULL) [[unlikely]]                                           \
       return driven_recv(nigh_mpi_##start, buffer, count, type, source, tag, comm, status);             \
+    if (handlers_made()) [[unlikely]]                                                                   \
+      return held_receive(buffer, count, type, comm, status, [&](MPI_Status* at) {                      \
+        return real().name(buffer, count, type, source, tag, comm, at);                                 \
+      });                                                                                               \
     MPI_Status own;                                                                                     \
     if (status == MPI_STATUS_IGNORE) status = &own;                                                     \
     const int error = real().name(buffer, count, type, source, tag, comm, status);                      \
@@ -178,17 +206,20 @@ int nigh_mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
     return posted(buffer, count, type, comm, request);                                                  \
   }
 // The communicator of a matched message is nowhere to be had: errors of ours are raised on MPI_COMM_WORLD.
-#define NIGH_MRECV(name, start, Count)                                                    \
-  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, \
-                      MPI_Status* status) {                                               \
-    if (must_drive()) [[unlikely]]                                                        \
-      return driven_mrecv(nigh_mpi_##start, buffer, count, type, message, status);        \
-    MPI_Status own;                                                                       \
-    if (status == MPI_STATUS_IGNORE) status = &own;                                       \
-    const MPI_Comm comm = forget_message(*message);                                       \
-    const int error = real().name(buffer, count, type, message, status);                  \
-    if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) return MPI_SUCCESS;  \
-    return received(buffer, count, type, comm, *status, error);                           \
+#define NIGH_MRECV(name, start, Count)                                                                    \
+  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,                 \
+                      MPI_Status* status) {                                                               \
+    if (must_drive()) [[unlikely]]                                                                        \
+      return driven_mrecv(nigh_mpi_##start, buffer, count, type, message, status);                        \
+    const MPI_Comm comm = forget_message(*message);                                                       \
+    if (handlers_made()) [[unlikely]]                                                                     \
+      return held_receive(buffer, count, type, comm, status,                                              \
+                          [&](MPI_Status* at) { return real().name(buffer, count, type, message, at); }); \
+    MPI_Status own;                                                                                       \
+    if (status == MPI_STATUS_IGNORE) status = &own;                                                       \
+    const int error = real().name(buffer, count, type, message, status);                                  \
+    if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) return MPI_SUCCESS;                  \
+    return received(buffer, count, type, comm, *status, error);                                           \
   }
 #define NIGH_IMRECV(name, Count)                                                          \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, \

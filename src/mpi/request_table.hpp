@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "message/atomic.hpp"
+#include "mpi/handlers.hpp"
 #include "mpi/p2p_wire.hpp"
 #include "mpi/process.hpp"
 #include "mpi/request.hpp"
@@ -153,6 +154,9 @@ struct LargeReceives {
 };
 extern LargeReceives g_large;
 
+// Null where it must not be: the library says so.
+inline bool no_status(const MPI_Status* status) { return !status && MPI_STATUS_IGNORE != nullptr; }
+inline bool no_statuses(const MPI_Status* statuses) { return !statuses && MPI_STATUSES_IGNORE != nullptr; }
 inline bool no_requests() { return g_live.load(std::memory_order_relaxed) == 0; }
 inline void add(std::atomic<int>& counter, int by) {
   if (g_process.multiple)
@@ -197,11 +201,13 @@ void activate(Record& record);
 // The library has completed it with this status: brings the payload, corrects the status; returns its error,
 // raised already if it is ours. The record is gone, or inactive if persistent.
 int settle(Record& record, MPI_Status& status, int library_error);
+// The same, but what is ours is raised later.
+int settle(Record& record, MPI_Status& status, int library_error, Later& later);
 // Takes what has come for receives that nobody waits for just now; `all`: also for those that have room for
 // no more than a descriptor, so that no offer is left that the library has matched. False: others are at it.
 bool deliver_posted(bool all = false);
 // The carrier's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless persistent.
-int conclude(Record& record, MPI_Request* request, MPI_Status& status);
+int conclude(Record& record, MPI_Request* request, MPI_Status& status, Later& later);
 // Operation::advance, or attend, with the care that driven ones need.
 bool advance(Operation& operation, bool attend = false);
 // The library may have requests that go on by MPI calls of its own (ROMIO's non-blocking collective
