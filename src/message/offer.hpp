@@ -86,8 +86,11 @@ class Offers {
   // The oldest offer of `from` to us in `context` with `tag` that was neither taken nor reserved; nullptr:
   // none.
   Offer* oldest(int from, std::uint64_t context, std::int32_t tag);
-  // Hides it from oldest(): a matched probe has it.
+  // Hides it from oldest(): a probe has its name. The sender sees that, too.
   static void reserve(Offer* offer);
+  static bool reserved(const Offer* offer);
+  // The receiver has all of it.
+  static bool taken(const Offer* offer);
 
   // --- for tests and --explain ---
   struct Counts {

@@ -41,7 +41,13 @@ std::size_t Offers::bytes_of(const Offer* offer) { return offer->bytes; }
 
 const Envelope& Offers::envelope_of(const Offer* offer) { return offer->envelope; }
 
-void Offers::reserve(Offer* offer) { offer->reserved.store(1, std::memory_order_relaxed); }
+void Offers::reserve(Offer* offer) { offer->reserved.store(1, std::memory_order_release); }
+
+bool Offers::reserved(const Offer* offer) { return offer->reserved.load(std::memory_order_acquire) != 0; }
+
+bool Offers::taken(const Offer* offer) {
+  return state_of(offer->word.load(std::memory_order_acquire)) == OfferState::done;
+}
 
 Offer* Offers::oldest(int from, std::uint64_t context, std::int32_t tag) {
   const std::uint64_t wanted = pack_to_and_tag(space_.rank(), tag);

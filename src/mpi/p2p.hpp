@@ -30,8 +30,9 @@ struct Outgoing {
   TypeInfo* info = nullptr;
   const void* data = nullptr;  // of the offer: the first byte, or where the layout starts
   std::size_t bytes = 0;
-  bool shared = false;  // peers can read it where it lies; else only a copy can be offered
-  int to = -1;          // rank of the space
+  bool shared = false;       // peers can read it where it lies; else only a copy can be offered
+  bool synchronous = false;  // ends no earlier than its receive has begun
+  int to = -1;               // rank of the space
   message::Envelope envelope;
 };
 // Arguments that no library refuses. All else is the library's to judge, with nothing of ours under way: it
@@ -79,20 +80,14 @@ struct Landing {
 // The library has put wire_bytes bytes there. True: it was a descriptor, and now the payload is there;
 // `bytes` is its length, `error` MPI_SUCCESS or MPI_ERR_TRUNCATE (not raised).
 bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes, int& error);
+// The payload of an offer, or as much of it as there is room for; the same results.
+void bring(message::Offer* offer, const Landing& landing, std::uint64_t& bytes, int& error);
 // After a receive: does all that, in the status and by raising. Returns what MPI_Recv returns.
 int finish_receive(const Landing& landing, MPI_Status& status);
 int finish_receive(const Landing& landing, MPI_Status& status, Later& later);
-// A receive ended with `error`. If that was because the user's buffer is smaller than even a descriptor, what
-// was offered is done with.
-void discard_refused(MPI_Comm comm, const MPI_Status& status, int error);
-// Some communicator has an error handler that lets the program go on: then receives without room for even a
-// descriptor are tracked, too, so that what they refused is found.
-extern std::atomic<bool> g_forgiving;
-inline bool never_brings(MPI_Datatype type, MPI_Count count) {
-  return surely_small(type, count) && !g_forgiving.load(std::memory_order_relaxed);
-}
-// The communicator of a message that a probe has matched, MPI_COMM_WORLD if we did not note it (probe.cpp).
-MPI_Comm forget_message(MPI_Message message);
+
+// MPI_Request_free of what may be a persistent receive (p2p_persistent.cpp).
+void forget_terms(MPI_Request request);
 
 // Starts what `library_start` would (MPI_Isend and its kin), the request a carrier.
 int start_offer(const Outgoing& out, Function function, decltype(Library::Isend) wire_start, int dest,

@@ -8,14 +8,16 @@
 #include <cstdlib>
 #include <new>
 
+#include "mpi/early.hpp"
 #include "mpi/ours.hpp"
 
 namespace nigh::mpi {
 
-void SendState::begin(message::Offer* an_offer, TypeInfo* info, std::size_t a_size) {
+void SendState::begin(message::Offer* an_offer, const Outgoing& out) {
   offer = an_offer;
-  type = info;
-  bytes = a_size;
+  type = out.info;
+  bytes = out.bytes;
+  synchronous_to = out.synchronous ? out.to : -1;
   sent = cancelled = false;
   looks = 0;
   hold(type);
@@ -31,6 +33,7 @@ bool SendState::advance(MPI_Request* wire_request, bool attend) {
     sent = true;
     cancelled = error != MPI_SUCCESS || status_cancelled(status);
   }
+  if (!cancelled && synchronous_to >= 0 && only_probed(offer, synchronous_to)) return false;
   if (cancelled || message::Offers::released(offer)) return true;
   message::Offers& offers = *process().offers;
   const bool helped = offers.help(offer);
@@ -172,7 +175,7 @@ int start_offer(const Outgoing& out, Function function, decltype(Library::Isend)
     disown(request);
     return error;
   }
-  operation->state.begin(offer, out.info, out.bytes);
+  operation->state.begin(offer, out);
   count(function, Fate::covered);
   count_bytes(function, out.bytes);
   return MPI_SUCCESS;

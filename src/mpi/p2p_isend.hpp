@@ -20,7 +20,9 @@ struct SendState {
   std::int64_t deadline = 0;
   MPI_Status status;
 
-  void begin(message::Offer* offer, TypeInfo* info, std::size_t bytes);
+  int synchronous_to = -1;  // the receiver whose receive must have begun
+
+  void begin(message::Offer* offer, const Outgoing& out);
   // True: the buffer is the user's.
   bool advance(MPI_Request* wire_request, bool attend = false);
   void hasten();

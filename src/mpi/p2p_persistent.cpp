@@ -4,10 +4,13 @@
 // Persistent requests. A send that may go by descriptor is a carrier with two persistent requests of the
 // library behind it, one for a descriptor in memory of ours that is written anew at each start, one for the
 // user's own buffer, which is started instead when that buffer is nowhere to be shared (or no memory is
-// left). A receive is the library's, and is tracked.
+// left). A receive is the library's, and is tracked; one that once found its message among the early ones is
+// a carrier from then on, since the library must not be asked again for what it has given up.
+#include <climits>
 #include <cstdlib>
 #include <new>
 
+#include "mpi/early.hpp"
 #include "mpi/ours.hpp"
 #include "mpi/p2p_isend.hpp"
 
@@ -29,7 +32,11 @@ class PersistentSend final : public Operation {
 
   int start() override {
     const std::size_t bytes = out_.info->contiguous ? out_.bytes : 0;
-    if (bytes != 0) out_.shared = process().space->global(out_.data, bytes) != nullptr;
+    if (bytes != 0) {
+      const void* there = process().space->global(out_.data, bytes);
+      out_.shared = there != nullptr;
+      if (there) out_.data = there;
+    }
     if (buffered_ && !buffer_has_room()) return offered_ = false, real().Start(&plain_);
     const OrderLock lock(out_.to);
     message::Offer* offer =
@@ -38,7 +45,7 @@ class PersistentSend final : public Operation {
     count(function_, offered_ ? Fate::covered : out_.shared ? Fate::memory : Fate::unshared);
     if (!offered_) return real().Start(&plain_);
     count_bytes(function_, out_.bytes);
-    state_.begin(offer, out_.info, out_.bytes);
+    state_.begin(offer, out_);
     const int error = real().Start(&by_offer_);
     if (error != MPI_SUCCESS) {
       MPI_Status ignored{};
@@ -121,17 +128,198 @@ int send_init(Function function, Init whole, decltype(Library::Send_init) wire_i
   return whole(buffer, count, type, dest, tag, comm, request);
 }
 
+// What a persistent receive was made of; kept from MPI_Recv_init to MPI_Request_free.
+struct Terms {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  Landing landing;
+  int source = 0, tag = 0;
+  Terms* next = nullptr;
+  [[nodiscard]] Wanted wanted() const { return {.comm = landing.comm, .source = source, .tag = tag}; }
+};
+Terms* terms[64];
+std::atomic<int> terms_count = 0;
+
+Terms** place_of(MPI_Request handle) {
+  Terms** at = &terms[type_cache_index(handle_bits_of(handle))];
+  while (*at && (*at)->handle != handle) at = &(*at)->next;
+  return at;
+}
+
+bool keep_terms(const Terms& made) {
+  auto* one = static_cast<Terms*>(std::malloc(sizeof(Terms)));
+  if (!one) return false;
+  hold(made.landing.type);
+  const TableLock lock;
+  Terms** at = place_of(made.handle);
+  *one = made;
+  one->next = *at;
+  *at = one;
+  add(terms_count, 1);
+  return true;
+}
+
+bool find_terms(MPI_Request handle, Terms& found) {
+  if (terms_count.load(std::memory_order_relaxed) == 0) return false;
+  const TableLock lock;
+  const Terms* one = *place_of(handle);
+  if (one) found = *one;
+  return one != nullptr;
+}
+
+class PersistentReceive final : public Operation {
+ public:
+  explicit PersistentReceive(const Terms& terms) : terms_(terms) {
+    persistent = true;
+    active = false;
+    hold(terms_.landing.type);
+  }
+
+  int start() override {
+    Early* early = nullptr;
+    {
+      const Gate gate(terms_.landing.comm);
+      early = take_early(terms_.wanted());
+      if (!early) {
+        stage_ = Stage::posted;
+        return real().Start(&terms_.handle);
+      }
+    }
+    take(early);
+    return MPI_SUCCESS;
+  }
+  // A message that was not read has a request of its own; it is received as bytes, since the user's type may
+  // be gone.
+  void take(Early* early) {
+    read_early(*early);
+    make_empty(status_);
+    if (early->message == MPI_MESSAGE_NULL) {
+      error_ = bring_early(early, terms_.landing, status_);
+      stage_ = Stage::over;
+      return;
+    }
+    const std::uint64_t bytes = status_bytes(early->status);
+    bytes_ = bytes <= INT_MAX ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+    error_ = bytes_ ? real().Imrecv(bytes_, static_cast<int>(bytes), MPI_BYTE, &early->message, &matched_)
+                    : MPI_ERR_NO_MEM;
+    stage_ = error_ == MPI_SUCCESS ? Stage::matched : Stage::over;
+    status_ = early->status;
+    if (error_ == MPI_SUCCESS) early->message = MPI_MESSAGE_NULL;
+    free_early(early);
+  }
+  bool advance() override {
+    if (stage_ == Stage::over) return true;
+    int done = 0;
+    if (stage_ == Stage::posted) make_empty(status_);
+    error_ = real().Test(stage_ == Stage::posted ? &terms_.handle : &matched_, &done, &status_);
+    if (!done && error_ == MPI_SUCCESS) return false;
+    if (error_ == MPI_SUCCESS) land_now();
+    stage_ = Stage::over;
+    return true;
+  }
+  int end(MPI_Status& status) override {
+    const int kept = status.MPI_ERROR;
+    status = status_;
+    status.MPI_ERROR = kept;
+    return error_ == MPI_SUCCESS || raised_ ? error_ : raise(terms_.landing.comm, error_);
+  }
+  void cancel() override {
+    if (stage_ == Stage::posted) real().Cancel(&terms_.handle);
+  }
+  void release() override {
+    real().Request_free(&terms_.handle);
+    drop(terms_.landing.type);
+    this->~PersistentReceive();
+    std::free(this);
+  }
+
+ private:
+  enum class Stage { posted, matched, over };
+  void land_now() {
+    const Landing& to = terms_.landing;
+    raised_ = stage_ == Stage::posted;
+    if (stage_ == Stage::posted) {
+      if (status_bytes(status_) == wire_bytes) error_ = finish_receive(to, status_);
+      return;
+    }
+    const std::size_t room = to.type->size * static_cast<std::size_t>(to.count);
+    const std::size_t came = status_bytes(status_), bytes = came < room ? came : room;
+    if (!unpack(bytes_, bytes, to.buffer, to.count, *to.type)) error_ = MPI_ERR_NO_MEM;
+    if (error_ == MPI_SUCCESS && came > room) error_ = MPI_ERR_TRUNCATE;
+    set_status_bytes(status_, bytes);
+    std::free(bytes_);
+    bytes_ = nullptr;
+  }
+
+  Terms terms_;
+  Stage stage_ = Stage::over;
+  MPI_Request matched_ = MPI_REQUEST_NULL;
+  void* bytes_ = nullptr;
+  MPI_Status status_;
+  int error_ = MPI_SUCCESS;
+  bool raised_ = false;
+};
+
+// The library's request is started unless the message is here. `record`: of one that is tracked.
+int start_receive(const Terms& made, MPI_Request* request, Record* record) {
+  Early* early = nullptr;
+  int error = MPI_SUCCESS;
+  {
+    const Gate gate(made.landing.comm);
+    early = take_early(made.wanted());
+    if (!early) error = real().Start(request);
+  }
+  if (!early) {
+    if (record && error == MPI_SUCCESS) activate(*record);
+    return error;
+  }
+  void* memory = std::malloc(sizeof(PersistentReceive));
+  auto* operation = memory ? new (memory) PersistentReceive(made) : nullptr;
+  if (operation && record) untrack(*record);
+  Record* carrier = operation ? carry(*request, operation) : nullptr;
+  if (!carrier) {
+    std::free(memory);
+    free_early(early);
+    return raise(made.landing.comm, MPI_ERR_NO_MEM);
+  }
+  operation->take(early);
+  activate(*carrier);
+  return MPI_SUCCESS;
+}
+
 template <class Init, class Count>
 int recv_init(Init whole, void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const int error = whole(buffer, count, type, source, tag, comm, request);
-  if (error != MPI_SUCCESS || source == MPI_PROC_NULL || never_brings(type, count)) return error;
-  if (track(*request, buffer, count, type, comm, true)) return MPI_SUCCESS;
-  real().Request_free(request);
+  if (error != MPI_SUCCESS || source == MPI_PROC_NULL) return error;
+  const Terms made = {.handle = *request,
+                      .landing = {.buffer = buffer, .count = count, .type = type_info(type), .comm = comm},
+                      .source = source,
+                      .tag = tag};
+  const bool known = is_usual(made.wanted()) && is_usual(buffer, count, type);
+  if ((!known || keep_terms(made)) &&
+      (surely_small(type, count) || track(*request, buffer, count, type, comm, true)))
+    return MPI_SUCCESS;
+  nigh_mpi_Request_free(request);
   return raise(comm, MPI_ERR_NO_MEM);
 }
 
 }  // namespace
+
+void forget_terms(MPI_Request request) {
+  if (terms_count.load(std::memory_order_relaxed) == 0) return;
+  Terms* one = nullptr;
+  {
+    const TableLock lock;
+    Terms** at = place_of(request);
+    one = *at;
+    if (!one) return;
+    *at = one->next;
+  }
+  drop(one->landing.type);
+  std::free(one);
+  add(terms_count, -1);
+}
+
 }  // namespace nigh::mpi
 
 using namespace nigh::mpi;
@@ -162,19 +350,21 @@ NIGH_RECV_INIT(Recv_init_c, MPI_Count)
 #endif
 
 int nigh_mpi_Start(MPI_Request* request) {
-  Record* record = request ? find_request(*request) : nullptr;
-  if (!record || record->active) {
-    if (record) unpin(*record);
-    return real().Start(request);
-  }
-  unpin(*record);
+  if (!request) return real().Start(request);
+  Record* record = find_request(*request);
+  if (record) unpin(*record);
+  if (record && record->active) return real().Start(request);
+  Terms made;
+  if (look_early() && !(record && record->carrier) && find_terms(*request, made))
+    return start_receive(made, request, record);
+  if (!record) return real().Start(request);
   const int error = record->carrier ? record->operation->start() : real().Start(request);
   if (error == MPI_SUCCESS) activate(*record);
   return error;
 }
 
 int nigh_mpi_Startall(int count, MPI_Request requests[]) {
-  if (g_table.size() == 0 || !requests) return real().Startall(count, requests);
+  if ((g_table.size() == 0 && !look_early()) || !requests) return real().Startall(count, requests);
   for (int i = 0; i < count; ++i) {
     const int error = nigh_mpi_Start(&requests[i]);
     if (error != MPI_SUCCESS) return error;

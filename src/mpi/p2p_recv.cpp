@@ -3,19 +3,16 @@
 //
 // Receives: the library's own, and then a look at the length in the status. If it is that of a descriptor,
 // the payload is copied from where it was offered over the descriptor, and the status is made to tell of it.
-// A receive that the library has refused because not even a descriptor fits was meant for an offer all the
-// same.
+// What a probe has taken out of the library (early.hpp) is found before the library is asked. A receive that
+// the library has refused, because not even a descriptor fits, leaves the offer to the sender, who stages it.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "mpi/early.hpp"
 #include "mpi/ours.hpp"
-#include "mpi/p2p.hpp"
 
 namespace nigh::mpi {
-
-std::atomic<bool> g_forgiving = false;
-
 namespace {
 
 constexpr std::size_t huge_page = 2u << 20;
@@ -32,16 +29,6 @@ bool take_packed(message::Offer* offer, const Landing& landing, std::size_t byte
   std::free(packed);
   return ok;
 }
-
-int error_class(int code) {
-  int result = code;
-  if (code != MPI_SUCCESS) real().Error_class(code, &result);
-  return result;
-}
-
-}  // namespace
-
-namespace {
 
 // Where several receives have one buffer, a descriptor may lie under another, or under its payload. The
 // length alone tells that there was one; who comes first gets what was offered first.
@@ -60,17 +47,9 @@ message::Offer* offer_of(const Descriptor& wire, const Landing& landing, const M
 
 }  // namespace
 
-bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes, int& error) {
+void bring(message::Offer* offer, const Landing& landing, std::uint64_t& bytes, int& error) {
   TypeInfo& info = *landing.type;
-  if (capacity_of(landing) < wire_bytes) return false;
-  Descriptor wire;
   const Range range = range_of(info, landing.buffer, landing.count);
-  if (info.contiguous)
-    std::memcpy(&wire, range.first, wire_bytes);
-  else if (!pack(&wire, wire_bytes, landing.buffer, landing.count, info))
-    return false;
-  message::Offer* offer = offer_of(wire, landing, status);
-  if (!offer) return false;
   const std::size_t room = capacity_of(landing);
   const std::size_t offered = message::Offers::bytes_of(offer);
   bytes = std::min(offered, room);
@@ -82,6 +61,19 @@ bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes
     process().offers->take(offer, landing.buffer, &info.layout, bytes);
   else if (!take_packed(offer, landing, bytes))
     error = MPI_ERR_NO_MEM;
+}
+
+bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes, int& error) {
+  TypeInfo& info = *landing.type;
+  if (capacity_of(landing) < wire_bytes) return false;
+  Descriptor wire;
+  if (info.contiguous)
+    std::memcpy(&wire, range_of(info, landing.buffer, landing.count).first, wire_bytes);
+  else if (!pack(&wire, wire_bytes, landing.buffer, landing.count, info))
+    return false;
+  message::Offer* offer = offer_of(wire, landing, status);
+  if (!offer) return false;
+  bring(offer, landing, bytes, error);
   return true;
 }
 
@@ -101,49 +93,12 @@ int finish_receive(const Landing& landing, MPI_Status& status, Later& later) {
   return error;
 }
 
-void discard_refused(MPI_Comm comm, const MPI_Status& status, int error) {
-  const CommState* state = comm_state(comm);
-  if (error_class(error) != MPI_ERR_TRUNCATE || !state || status.MPI_SOURCE < 0 ||
-      status.MPI_SOURCE >= state->peers)
-    return;
-  const int from = state->space[static_cast<std::size_t>(status.MPI_SOURCE)];
-  if (from < 0 || from == process().space->rank() || !refused_descriptor(status)) return;
-  deliver_posted(true);  // what came before it is no longer among the offers
-  message::Offers& offers = *process().offers;
-  message::Offer* offer = offers.oldest(from, state->context, status.MPI_TAG);
-  if (!offer) return;
-  char nothing = 0;
-  if (refused_surely)
-    offers.take(offer, &nothing, nullptr, 0);
-  else
-    message::Offers::reserve(offer);
-}
-
 namespace {
 
 [[gnu::noinline]] int received(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                                MPI_Status& status, int error) {
-  if (error != MPI_SUCCESS) {
-    discard_refused(comm, status, error);
-    return error;
-  }
+  if (error != MPI_SUCCESS || status_bytes(status) != wire_bytes) return error;
   return finish_receive({.buffer = buffer, .count = count, .type = type_info(type), .comm = comm}, status);
-}
-
-// Where a handler of the program's may leave the library's receive for good.
-template <class Call>
-[[gnu::noinline]] int held_receive(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                                   MPI_Status* status, Call&& call) {
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  int error = MPI_SUCCESS;
-  {
-    const Settled refused([&](int code) { discard_refused(comm, *status, code); });
-    error = call(status);
-    if (refused.settled()) return error;
-  }
-  if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) return MPI_SUCCESS;
-  return received(buffer, count, type, comm, *status, error);
 }
 
 template <class Irecv, class Count>
@@ -170,73 +125,158 @@ template <class Imrecv, class Count>
   return raise(comm, MPI_ERR_NO_MEM);
 }
 
+// Where a receive has to look for early messages first, or to keep other threads from taking them out.
+template <class Recv, class Irecv, class Mrecv, class Count>
+[[gnu::noinline]] int careful_recv(Recv whole, Irecv start, Mrecv matched, void* buffer, Count count,
+                                   MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                                   MPI_Status* status) {
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const Wanted wanted = {.comm = comm, .source = source, .tag = tag};
+  if (!is_usual(wanted) || !is_usual(buffer, count, type)) {
+    const int error = whole(buffer, count, type, source, tag, comm, status);
+    return received(buffer, count, type, comm, *status, error);
+  }
+  Early* early = nullptr;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int error = MPI_SUCCESS;
+  {
+    const Gate gate(comm);
+    early = take_early(wanted);
+    if (!early) error = start(buffer, count, type, source, tag, comm, &request);
+  }
+  if (early && early->message == MPI_MESSAGE_NULL) {
+    error = bring_early(early, {.buffer = buffer, .count = count, .type = type_info(type), .comm = comm},
+                        *status);
+    return error == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, error);
+  }
+  if (early) {
+    error = matched(buffer, count, type, &early->message, status);
+    early->message = MPI_MESSAGE_NULL;
+    free_early(early);
+  } else if (error == MPI_SUCCESS) {
+    error = real().Wait(&request, status);
+  }
+  return received(buffer, count, type, comm, *status, error);
+}
+
+template <class Irecv, class Imrecv, class Count>
+[[gnu::noinline]] int careful_irecv(Irecv start, Imrecv matched, void* buffer, Count count, MPI_Datatype type,
+                                    int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  const Wanted wanted = {.comm = comm, .source = source, .tag = tag};
+  int error = MPI_SUCCESS;
+  if (source == MPI_PROC_NULL || !is_usual(wanted) || !is_usual(buffer, count, type)) {
+    error = start(buffer, count, type, source, tag, comm, request);
+    if (error != MPI_SUCCESS || source == MPI_PROC_NULL || surely_small(type, count)) return error;
+    return posted(buffer, count, type, comm, request);
+  }
+  Early* early = nullptr;
+  {
+    const Gate gate(comm);
+    early = take_early(wanted);
+    if (!early) error = start(buffer, count, type, source, tag, comm, request);
+  }
+  if (early && early->message == MPI_MESSAGE_NULL)
+    return start_early(early, {.buffer = buffer, .count = count, .type = type_info(type), .comm = comm},
+                       request);
+  if (early) {
+    error = matched(buffer, count, type, &early->message, request);
+    early->message = MPI_MESSAGE_NULL;
+    free_early(early);
+  }
+  if (error != MPI_SUCCESS || surely_small(type, count)) return error;
+  return posted(buffer, count, type, comm, request);
+}
+
+// A matched message that was read already. The library checks the arguments against its stand-in.
+template <class Mrecv, class Count>
+int receive_matched(Mrecv whole, const Matched& matched, void* buffer, Count count, MPI_Datatype type,
+                    MPI_Message* message, MPI_Status* status) {
+  if (!is_usual(buffer, count, type)) return whole(buffer, count, type, message, status);
+  forget_matched(*message);
+  close_matched(matched, message);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int error =
+      bring_early(matched.early,
+                  {.buffer = buffer, .count = count, .type = type_info(type), .comm = matched.comm}, *status);
+  return error == MPI_SUCCESS ? MPI_SUCCESS : raise(matched.comm, error);
+}
+template <class Imrecv, class Count>
+int start_matched(Imrecv whole, const Matched& matched, void* buffer, Count count, MPI_Datatype type,
+                  MPI_Message* message, MPI_Request* request) {
+  if (!is_usual(buffer, count, type)) return whole(buffer, count, type, message, request);
+  forget_matched(*message);
+  close_matched(matched, message);
+  return start_early(matched.early,
+                     {.buffer = buffer, .count = count, .type = type_info(type), .comm = matched.comm},
+                     request);
+}
+
 }  // namespace
 }  // namespace nigh::mpi
 
 using namespace nigh::mpi;
 
-int nigh_mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
-  if (handler != MPI_ERRORS_ARE_FATAL) g_forgiving = true;
-  return real().Comm_set_errhandler(comm, handler);
-}
-
-#define NIGH_RECV(name, start, Count)                                                                   \
-  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
-                      MPI_Status* status) {                                                             \
-    if (must_drive() && source != MPI_PROC_NULL) [[unlikely]]                                           \
-      return driven_recv(nigh_mpi_##start, buffer, count, type, source, tag, comm, status);             \
-    if (handlers_made()) [[unlikely]]                                                                   \
-      return held_receive(buffer, count, type, comm, status, [&](MPI_Status* at) {                      \
-        return real().name(buffer, count, type, source, tag, comm, at);                                 \
-      });                                                                                               \
-    MPI_Status own;                                                                                     \
-    if (status == MPI_STATUS_IGNORE) status = &own;                                                     \
-    const int error = real().name(buffer, count, type, source, tag, comm, status);                      \
-    if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) [[likely]]                         \
-      return MPI_SUCCESS;                                                                               \
-    return received(buffer, count, type, comm, *status, error);                                         \
+#define NIGH_RECV(name, start, matched, Count)                                                               \
+  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,      \
+                      MPI_Status* status) {                                                                  \
+    if (must_drive() && source != MPI_PROC_NULL) [[unlikely]]                                                \
+      return driven_recv(nigh_mpi_##start, buffer, count, type, source, tag, comm, status);                  \
+    if (look_early()) [[unlikely]]                                                                           \
+      return careful_recv(real().name, real().start, real().matched, buffer, count, type, source, tag, comm, \
+                          status);                                                                           \
+    MPI_Status own;                                                                                          \
+    if (status == MPI_STATUS_IGNORE) status = &own;                                                          \
+    const int error = real().name(buffer, count, type, source, tag, comm, status);                           \
+    if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) [[likely]]                              \
+      return MPI_SUCCESS;                                                                                    \
+    return received(buffer, count, type, comm, *status, error);                                              \
   }
-#define NIGH_IRECV(name, Count)                                                                         \
-  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
-                      MPI_Request* request) {                                                           \
-    if (never_brings(type, count)) [[likely]]                                                           \
-      return real().name(buffer, count, type, source, tag, comm, request);                              \
-    const int error = real().name(buffer, count, type, source, tag, comm, request);                     \
-    if (error != MPI_SUCCESS || source == MPI_PROC_NULL) return error;                                  \
-    return posted(buffer, count, type, comm, request);                                                  \
+#define NIGH_IRECV(name, matched, Count)                                                                  \
+  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,   \
+                      MPI_Request* request) {                                                             \
+    if (look_early()) [[unlikely]]                                                                        \
+      return careful_irecv(real().name, real().matched, buffer, count, type, source, tag, comm, request); \
+    if (surely_small(type, count)) [[likely]]                                                             \
+      return real().name(buffer, count, type, source, tag, comm, request);                                \
+    const int error = real().name(buffer, count, type, source, tag, comm, request);                       \
+    if (error != MPI_SUCCESS || source == MPI_PROC_NULL) return error;                                    \
+    return posted(buffer, count, type, comm, request);                                                    \
   }
-// The communicator of a matched message is nowhere to be had: errors of ours are raised on MPI_COMM_WORLD.
-#define NIGH_MRECV(name, start, Count)                                                                    \
+// The communicator of a matched message that we did not note is nowhere to be had: errors of ours are raised
+// on MPI_COMM_WORLD.
+#define NIGH_MRECV(name, start, Count)                                                                     \
+  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,                  \
+                      MPI_Status* status) {                                                                \
+    if (must_drive()) [[unlikely]]                                                                         \
+      return driven_mrecv(nigh_mpi_##start, buffer, count, type, message, status);                         \
+    const Matched matched = find_matched(*message);                                                        \
+    if (matched.early) return receive_matched(real().name, matched, buffer, count, type, message, status); \
+    MPI_Status own;                                                                                        \
+    if (status == MPI_STATUS_IGNORE) status = &own;                                                        \
+    forget_matched(*message);                                                                              \
+    const int error = real().name(buffer, count, type, message, status);                                   \
+    return received(buffer, count, type, matched.comm, *status, error);                                    \
+  }
+#define NIGH_IMRECV(name, Count)                                                                          \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,                 \
-                      MPI_Status* status) {                                                               \
-    if (must_drive()) [[unlikely]]                                                                        \
-      return driven_mrecv(nigh_mpi_##start, buffer, count, type, message, status);                        \
-    const MPI_Comm comm = forget_message(*message);                                                       \
-    if (handlers_made()) [[unlikely]]                                                                     \
-      return held_receive(buffer, count, type, comm, status,                                              \
-                          [&](MPI_Status* at) { return real().name(buffer, count, type, message, at); }); \
-    MPI_Status own;                                                                                       \
-    if (status == MPI_STATUS_IGNORE) status = &own;                                                       \
-    const int error = real().name(buffer, count, type, message, status);                                  \
-    if (error == MPI_SUCCESS && status_bytes(*status) != wire_bytes) return MPI_SUCCESS;                  \
-    return received(buffer, count, type, comm, *status, error);                                           \
+                      MPI_Request* request) {                                                             \
+    const bool nobody = *message == MPI_MESSAGE_NO_PROC;                                                  \
+    const Matched matched = find_matched(*message);                                                       \
+    if (matched.early) return start_matched(real().name, matched, buffer, count, type, message, request); \
+    forget_matched(*message);                                                                             \
+    const int error = real().name(buffer, count, type, message, request);                                 \
+    if (error != MPI_SUCCESS || nobody || surely_small(type, count)) return error;                        \
+    return posted(buffer, count, type, matched.comm, request);                                            \
   }
-#define NIGH_IMRECV(name, Count)                                                          \
-  int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, \
-                      MPI_Request* request) {                                             \
-    const bool nobody = *message == MPI_MESSAGE_NO_PROC;                                  \
-    const MPI_Comm comm = forget_message(*message);                                       \
-    const int error = real().name(buffer, count, type, message, request);                 \
-    if (error != MPI_SUCCESS || nobody || never_brings(type, count)) return error;        \
-    return posted(buffer, count, type, comm, request);                                    \
-  }
-NIGH_RECV(Recv, Irecv, int)
-NIGH_IRECV(Irecv, int)
+NIGH_RECV(Recv, Irecv, Mrecv, int)
+NIGH_IRECV(Irecv, Imrecv, int)
 NIGH_MRECV(Mrecv, Imrecv, int)
 NIGH_IMRECV(Imrecv, int)
 #ifdef NIGH_MPI_HAS_Recv_c
-NIGH_RECV(Recv_c, Irecv_c, MPI_Count)
-NIGH_IRECV(Irecv_c, MPI_Count)
+NIGH_RECV(Recv_c, Irecv_c, Mrecv_c, MPI_Count)
+NIGH_IRECV(Irecv_c, Imrecv_c, MPI_Count)
 NIGH_MRECV(Mrecv_c, Imrecv_c, MPI_Count)
 NIGH_IMRECV(Imrecv_c, MPI_Count)
 #endif

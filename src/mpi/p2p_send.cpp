@@ -7,8 +7,8 @@
 // first want to receive what we send next.
 #include <cstdlib>
 
+#include "mpi/early.hpp"
 #include "mpi/ours.hpp"
-#include "mpi/p2p.hpp"
 
 namespace nigh::mpi {
 
@@ -45,6 +45,12 @@ void start() {
 }
 void stop() {}
 const Hooks hooks(start, stop);
+
+bool is_synchronous(Function function) {
+  return function == Function::Ssend || function == Function::Issend || function == Function::Ssend_init ||
+         function == Function::Ssend_c || function == Function::Issend_c ||
+         function == Function::Ssend_init_c;
+}
 
 bool left(Function function, Fate fate) {
   count(function, fate);
@@ -106,10 +112,14 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
   if (library_is_mpich && !out.info->splits_well) return left(function, Fate::type);
   const Range range = range_of(*out.info, buffer, count);
-  out.data = out.info->contiguous ? range.first : buffer;
-  out.shared = space.global(range.first, range.bytes) != nullptr;
+  // Peers find it there: shared static data lies elsewhere for them than for us.
+  const auto* there = static_cast<const char*>(space.global(range.first, range.bytes));
+  out.shared = there != nullptr;
+  const char* first = there ? there : range.first;
+  out.data = out.info->contiguous ? first : first + (static_cast<const char*>(buffer) - range.first);
   if (!out.shared && out.bytes != wire_bytes) return left(function, Fate::unshared);
   if (out.bytes >= huge_page) space.collapse(range.first, range.bytes);
+  out.synchronous = is_synchronous(function);
   out.envelope = {.to = out.to, .tag = tag, .context = state->context};
   return true;
 }
@@ -185,6 +195,7 @@ template <class Send, class Isend, class Count>
     process().offers->withdraw(offer);
     return error;
   }
+  if (out.synchronous) process().waiter->until([&] { return !only_probed(offer, out.to); }, out.to);
   await_release(offer, out.bytes);
   mpi::count(function, Fate::covered);
   count_bytes(function, out.bytes);

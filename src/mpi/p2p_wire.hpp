@@ -66,21 +66,6 @@ inline bool status_cancelled(const MPI_Status& status) {
   return (status.count_hi_and_cancelled & 1) != 0;
 #endif
 }
-// With an error of truncation: whether the message that did not fit was a descriptor. Open MPI tells its
-// length, MPICH the part that fitted, or nothing that makes sense. Then a plain message that was too long
-// looks the same, and the offer of one behind it must stay where it can be found.
-#ifdef OMPI_MAJOR_VERSION
-inline constexpr bool refused_surely = true;
-#else
-inline constexpr bool refused_surely = false;
-#endif
-inline bool refused_descriptor(const MPI_Status& status) {
-#ifdef OMPI_MAJOR_VERSION
-  return status_bytes(status) == wire_bytes;
-#else
-  return status_bytes(status) <= wire_bytes;
-#endif
-}
 // As MPI calls it: for sends, null and inactive requests. MPI_ERROR is left alone.
 inline void make_empty(MPI_Status& status) {
   status.MPI_SOURCE = MPI_ANY_SOURCE;

@@ -44,7 +44,7 @@ struct Counters {
 
 // What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.
 struct Page {
-  static constexpr std::uint32_t magic_word = 0x6d70692e;
+  static constexpr std::uint32_t magic_word = 0x6d70692f;
   std::uint32_t magic = magic_word;
   std::uint32_t functions = function_count;
   std::int32_t world_rank = -1, world_size = 0;
@@ -53,8 +53,9 @@ struct Page {
   std::uint64_t cpus[128] = {};  // affinity of the process, 8192 CPUs
   plan::Seat seat;
   Counters counters = {};
-  char text[8192] = {};                  // what the space says for --explain, written at the end
-  std::atomic<std::uint32_t> ended = 0;  // counters and text are complete
+  char text[8192] = {};                    // what the space says for --explain, written at the end
+  std::atomic<std::uint32_t> ended = 0;    // counters and text are complete
+  std::atomic<std::uint32_t> reading = 0;  // probes that are just taking descriptors out (early.hpp)
 };
 
 struct Process {

@@ -111,17 +111,6 @@ int settle_small(MPI_Request was, MPI_Status& status, Later& later, bool keep) {
   return error;
 }
 
-void deliver_small() {
-  if (!g_small_posted) return;
-  g_small_receives.each([](SmallReceive& receive) {
-    if (receive.delivered) return;
-    message::Offer* offer = offer_in(receive.buffer);
-    // Longer ones may be those of a receive on the same memory that the table has; a message that is too long
-    // for this one can wait.
-    if (offer && message::Offers::bytes_of(offer) == wire_bytes) take(receive, offer);
-  });
-}
-
 bool promote_small(MPI_Request handle) {
   if (!g_small_posted || handle == MPI_REQUEST_NULL) return false;
   SmallReceive* receive = g_small_receives.find(handle_bits_of(handle));

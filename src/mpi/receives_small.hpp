@@ -45,12 +45,6 @@ class SmallReceives {
       if (notes_[i].key == key) return notes_[i].buffer ? &notes_[i] : nullptr;
     return nullptr;
   }
-  template <class F>
-  void each(F&& f) {
-    for (std::size_t i = 0; i <= mask_; ++i)
-      if (notes_[i].buffer) f(notes_[i]);
-  }
-
   bool overlapping = false;  // some were posted on one buffer, against MPI's rules
 
  private:
@@ -88,8 +82,6 @@ inline int settle_found(MPI_Request was, MPI_Status& status, int error) {
   Record* record = was == MPI_REQUEST_NULL ? nullptr : g_table.find(handle_bits_of(was));
   return record && record->active ? settle(*record, status, error) : settle_other(was, status, error);
 }
-// Brings what has come but was not asked for yet, so that no offer is left that the library has matched.
-void deliver_small();
 // A request that is not in the table moves there if there is a note of it: MPI_Request_free, and its payload
 // may still be to come. False: there is none, or no memory.
 bool promote_small(MPI_Request handle);

@@ -83,6 +83,7 @@ void make_idle(Record& record) {
   const TableLock lock;
   record.operation = nullptr;
   record.active = record.pinned = false;
+  if (record.borrowed) return g_table.erase(&record);
   record.next = idle;
   idle = &record;
 }
@@ -119,6 +120,14 @@ bool adopt(Operation* operation, MPI_Request* request) {
   return true;
 }
 
+Record* carry(MPI_Request handle, Operation* operation) {
+  const TableLock lock;
+  Record* record = g_table.insert(handle_bits_of(handle));
+  if (!record) return nullptr;
+  *record = {.key = record->key, .handle = handle, .operation = operation, .carrier = true, .borrowed = true};
+  return record;
+}
+
 void activate(Record& record) {
   if (record.carrier) {
     record.operation->active = true;
@@ -130,7 +139,7 @@ void activate(Record& record) {
   } else {
     const TableLock lock;
     if (record.type->size * static_cast<std::size_t>(record.count) >= g_threshold) begin_large(record);
-    enlist(record, record.large ? Posted::large : Posted::small);
+    if (record.large) enlist(record);
   }
   record.active = true;
   add(g_live, 1);
@@ -206,7 +215,7 @@ void abandon_receive(Record& record) {
   const TableLock lock;
   record.abandoned = true;
   record.pinned = false;
-  enlist(record, Posted::large);
+  enlist(record);
   add(g_live, -1);
   count_driven(1);
 }
@@ -216,7 +225,7 @@ bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type,
   TypeInfo* info = type_info(type);
   if (!info || count < 0) return true;
   const std::size_t room = info->size * static_cast<std::size_t>(count);
-  if (room < wire_bytes && !g_forgiving.load(std::memory_order_relaxed)) return true;
+  if (room < wire_bytes) return true;
   const bool plain = info->named && info->contiguous && info->lower == 0;
   if (plain && room < g_threshold && room >= wire_bytes && !persistent && !process().multiple)
     return g_small_receives.note(handle, buffer, count, info, comm);
@@ -273,9 +282,7 @@ int settle(Record& record, MPI_Status& status, int library_error, Later& later) 
     set_status_bytes(status, record.bytes);
     error = record.error;
     if (error != MPI_SUCCESS) later.add(record.comm, error);
-  } else if (library_error != MPI_SUCCESS) {
-    discard_refused(record.comm, status, library_error);
-  } else if (status_bytes(status) == wire_bytes) {
+  } else if (library_error == MPI_SUCCESS && status_bytes(status) == wire_bytes) {
     error = finish_receive(landing, status, later);
   }
   if (record.persistent)
@@ -305,24 +312,25 @@ bool look_at(Record& record) {
 
 }  // namespace
 
-bool deliver_posted(bool all) {
+void deliver_posted() {
   const Driving mine(false);
-  if (!mine.got()) return false;
+  if (!mine.got()) return;
   const TableLock lock(true);
-  if (!lock.got()) return false;
-  for (const Posted list : {Posted::large, Posted::small}) {
-    if (list == Posted::small && !all) break;
-    for (Record *record = g_posted[static_cast<int>(list)], *next = nullptr; record; record = next) {
-      next = record->after;
-      if (record->pinned || !look_at(*record)) continue;
-      real().Request_free(&record->handle);
-      count_driven(-1);
-      drop(record->type);
-      g_table.erase(record);
-    }
+  if (!lock.got()) return;
+  for (Record *record = g_posted, *next = nullptr; record; record = next) {
+    next = record->after;
+    if (record->pinned || !look_at(*record)) continue;
+    real().Request_free(&record->handle);
+    count_driven(-1);
+    drop(record->type);
+    g_table.erase(record);
   }
-  if (all) deliver_small();
-  return true;
+}
+
+void deliver(Record& record) {
+  const Driving mine(true);
+  const TableLock lock;
+  if (mine.got() && !record.delivered) look_at(record);
 }
 
 void drive() {

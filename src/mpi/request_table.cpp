@@ -13,7 +13,7 @@ namespace nigh::mpi {
 std::atomic<bool> TableLock::flag = false;
 Table::Slot Table::first_slots[256];
 Table g_table;
-Record* g_posted[2];
+Record* g_posted = nullptr;
 std::atomic<int> g_live = 0;
 std::atomic<int> g_unusual = 0;
 LargeReceives g_large;

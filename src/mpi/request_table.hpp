@@ -20,11 +20,6 @@
 
 namespace nigh::mpi {
 
-// Active receives that nobody has heard of yet: those worth a look while the user waits for something else,
-// and those that have room for little more than a descriptor. A look must not cost what all other requests
-// cost.
-enum class Posted : unsigned char { large, small, none };
-
 struct Record {
   std::uintptr_t key = 0;
   MPI_Request handle = MPI_REQUEST_NULL;
@@ -37,6 +32,7 @@ struct Record {
   std::uint64_t bytes = 0;  // once delivered
   int error = MPI_SUCCESS;
   bool carrier = false;
+  bool borrowed = false;  // a carrier whose handle is a persistent request of the user's
   bool active = false;
   bool persistent = false;
   bool large = false;      // may bring a message that pays to be taken early
@@ -48,7 +44,7 @@ struct Record {
   Record* next = nullptr;
   // In the list of receives to look after.
   Record *before = nullptr, *after = nullptr;
-  Posted posted = Posted::none;
+  bool posted = false;
 };
 
 // Of the structures of this file; nothing is locked unless threads may race.
@@ -115,22 +111,22 @@ class Table {
 
 extern Table g_table;
 
-// Of the lists; under the TableLock.
-extern Record* g_posted[2];
+// Active receives that nobody has heard of yet and that are worth a look while the user waits for something
+// else. Under the TableLock.
+extern Record* g_posted;
 inline void unlist(Record& record) {
-  if (record.posted == Posted::none) return;
-  (record.before ? record.before->after : g_posted[static_cast<int>(record.posted)]) = record.after;
+  if (!record.posted) return;
+  (record.before ? record.before->after : g_posted) = record.after;
   if (record.after) record.after->before = record.before;
-  record.posted = Posted::none;
+  record.posted = false;
 }
-inline void enlist(Record& record, Posted list) {
+inline void enlist(Record& record) {
   unlist(record);
-  Record*& first = g_posted[static_cast<int>(list)];
   record.before = nullptr;
-  record.after = first;
-  record.posted = list;
-  if (first) first->before = &record;
-  first = &record;
+  record.after = g_posted;
+  record.posted = true;
+  if (g_posted) g_posted->before = &record;
+  g_posted = &record;
 }
 // Requests of the user that Wait and Test must ask us about: active receives and used carriers.
 extern std::atomic<int> g_live;
@@ -183,8 +179,7 @@ inline void end_large(Record& record) {
 
 // Whether a look at `request` that found nothing leaves another large receive without one.
 inline bool others_wait(MPI_Request request) {
-  const Record* first = g_posted[static_cast<int>(Posted::large)];
-  return first && (first->after || first->handle != request);
+  return g_posted && (g_posted->after || g_posted->handle != request);
 }
 // One thread, and none of the user's requests is a carrier: the library may look first, and we at what it
 // found.
@@ -203,9 +198,10 @@ void activate(Record& record);
 int settle(Record& record, MPI_Status& status, int library_error);
 // The same, but what is ours is raised later.
 int settle(Record& record, MPI_Status& status, int library_error, Later& later);
-// Takes what has come for receives that nobody waits for just now; `all`: also for those that have room for
-// no more than a descriptor, so that no offer is left that the library has matched. False: others are at it.
-bool deliver_posted(bool all = false);
+// Takes what has come for large receives that nobody waits for just now, unless others are at it; for this
+// one.
+void deliver_posted();
+void deliver(Record& record);
 // The carrier's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless persistent.
 int conclude(Record& record, MPI_Request* request, MPI_Status& status, Later& later);
 // Operation::advance, or attend, with the care that driven ones need.
@@ -214,6 +210,9 @@ bool advance(Operation& operation, bool attend = false);
 // operations, MPICH). Its MPI_Waitall sees each of them to its end before it looks at the next, and those of
 // one file, which share a communicator, depend on that; so ours does the same (files.cpp).
 inline std::atomic<bool> g_in_turn = false;
+// The user's own persistent request, which is not tracked, becomes a carrier of the operation, for good.
+// nullptr: no memory.
+Record* carry(MPI_Request handle, Operation* operation);
 // MPI_Request_free of a carrier; of a receive that is tracked and active; of one that is not active.
 void abandon(Record& record);
 void abandon_receive(Record& record);

@@ -4,6 +4,7 @@
 // MPI_Wait, MPI_Test and what else is done with a single request. When no request of the process is ours,
 // which one load tells, they are the library's.
 #include "mpi/ours.hpp"
+#include "mpi/p2p.hpp"
 #include "mpi/receives_small.hpp"
 
 namespace nigh::mpi {
@@ -159,13 +160,12 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
     if (!*flag) drive();
     return MPI_SUCCESS;
   }
-  unpin(*record);
   const int error = real().Request_get_status(request, flag, status);
   if (error == MPI_SUCCESS && *flag) {
-    while (!record->delivered && status_bytes(*status) == wire_bytes && !status_cancelled(*status))
-      if (deliver_posted(true)) break;  // what is not delivered now is a user's message of that length
+    if (status_bytes(*status) == wire_bytes) deliver(*record);
     if (record->delivered) set_status_bytes(*status, record->bytes);
   }
+  unpin(*record);
   return error;
 }
 
@@ -205,6 +205,7 @@ int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* stat
 
 int nigh_mpi_Request_free(MPI_Request* request) {
   if (!request) return real().Request_free(request);
+  forget_terms(*request);
   Record* record = find_request(*request);
   if (!record && promote_small(*request)) record = find_request(*request);
   if (!record) return real().Request_free(request);

@@ -4,6 +4,7 @@
  * Point-to-point of MPI_THREAD_MULTIPLE: four threads of each of two ranks send, receive, probe and wait at
  * once, each on a communicator of its own by wildcards, and all on one that they share, told apart by tags.
  * Sizes lie on both sides of what goes by descriptor. Every byte depends on sender, thread, round and place.
+ * Then one thread receives while another one probes.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -115,6 +116,88 @@ static void by_tags(int thread, int round, struct place* p) {
   check(thread, round, p->in[0], from, &status[0], first + 900);
 }
 
+/* One thread waits for a receive that was posted before; another one probes for what comes behind it. */
+enum { BESIDE = 60, BIG = 2000000, LITTLE = 30000 };
+static unsigned char *big, *little;
+
+static void* probes_behind(void* argument) {
+  const int round = *(int*)argument;
+  MPI_Status status;
+  int said = -1, got = -1;
+  if (round % 2) {
+    MPI_Message message;
+    MPI_Mprobe(peer, 5, shared, &message, &status);
+    MPI_Get_count(&status, MPI_BYTE, &said);
+    MPI_Mrecv(little, BIG, MPI_BYTE, &message, &status);
+  } else {
+    MPI_Probe(peer, 5, shared, &status);
+    MPI_Get_count(&status, MPI_BYTE, &said);
+    MPI_Recv(little, BIG, MPI_BYTE, peer, 5, shared, &status);
+  }
+  MPI_Get_count(&status, MPI_BYTE, &got);
+  if (said != LITTLE || got != LITTLE) wrong(0, round, "a probe tells of what another thread receives");
+  if (!filled(little, LITTLE, (uint32_t)round + 1)) wrong(0, round, "other bytes behind a probe");
+  return NULL;
+}
+
+static void probe_beside_receive(int round) {
+  MPI_Request request[2];
+  MPI_Status status;
+  int count = -1;
+  char token = 0;
+  if (rank == 0) {
+    fill(big, BIG, (uint32_t)round);
+    fill(little, LITTLE, (uint32_t)round + 1);
+    MPI_Recv(&token, 1, MPI_BYTE, peer, 6, shared, MPI_STATUS_IGNORE);
+    MPI_Isend(big, BIG, MPI_BYTE, peer, 5, shared, &request[0]);
+    MPI_Isend(little, LITTLE, MPI_BYTE, peer, 5, shared, &request[1]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    return;
+  }
+  pthread_t prober;
+  MPI_Irecv(big, BIG, MPI_BYTE, peer, 5, shared, &request[0]);
+  pthread_create(&prober, NULL, probes_behind, &round);
+  MPI_Send(&token, 1, MPI_BYTE, peer, 6, shared);
+  MPI_Wait(&request[0], &status);
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  if (count != BIG || !filled(big, BIG, (uint32_t)round)) wrong(1, round, "the first of two is another");
+  pthread_join(prober, NULL);
+}
+
+/* One thread takes numbered messages as they come, another one probes for large ones between them. */
+enum { NUMBERS = 400, EVERY = 8 };
+
+static void* takes_numbers(void* argument) {
+  for (int i = 0; i < NUMBERS; ++i) {
+    int number[2] = {-1, -1};
+    MPI_Recv(number, 2, MPI_INT, i % 2 ? MPI_ANY_SOURCE : peer, 1, shared, MPI_STATUS_IGNORE);
+    if (number[0] != i) wrong(0, i, "a message has overtaken another beside a probe");
+  }
+  return argument;
+}
+
+static void order_beside_probe(void) {
+  if (rank == 0) {
+    for (int i = 0; i < NUMBERS; ++i) {
+      const int number[2] = {i, 0};
+      MPI_Send(number, 2, MPI_INT, peer, 1, shared);
+      if (i % EVERY == 0) MPI_Send(big, LITTLE + i, MPI_BYTE, peer, 2, shared);
+    }
+    return;
+  }
+  pthread_t taker;
+  pthread_create(&taker, NULL, takes_numbers, NULL);
+  for (int i = 0; i < NUMBERS; i += EVERY) {
+    MPI_Status status;
+    int said = -1;
+    MPI_Probe(peer, 2, shared, &status);
+    MPI_Get_count(&status, MPI_BYTE, &said);
+    if (said != LITTLE + i) wrong(1, i, "a probe says another length");
+    MPI_Recv(big, said, MPI_BYTE, peer, 2, shared, MPI_STATUS_IGNORE);
+  }
+  pthread_join(taker, NULL);
+}
+
 static void* work(void* argument) {
   const int thread = *(int*)argument;
   struct place p;
@@ -148,6 +231,10 @@ int main(int argc, char** argv) {
   for (int i = 0; i < THREADS; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &own[i]), number[i] = i;
   for (int i = 0; i < THREADS; ++i) pthread_create(&thread[i], NULL, work, &number[i]);
   for (int i = 0; i < THREADS; ++i) pthread_join(thread[i], NULL);
+  big = malloc(BIG), little = malloc(BIG);
+  for (int round = 0; round < BESIDE; ++round) probe_beside_receive(round);
+  for (int i = 0; i < 5; ++i) order_beside_probe();
+  free(big), free(little);
   for (int i = 0; i < THREADS; ++i) MPI_Comm_free(&own[i]);
   MPI_Comm_free(&shared);
   if (rank == 0) printf("threads: right\n");

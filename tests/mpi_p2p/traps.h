@@ -44,6 +44,7 @@ typedef void (*Trap)(void);
   X(legal_exchange)              \
   X(self_send)                   \
   X(private_buffers)             \
+  X(static_buffers)              \
   X(order_with_wildcards)        \
   X(probe_counts)                \
   X(probe_behind_posted)         \
@@ -79,6 +80,8 @@ typedef void (*Trap)(void);
   X(buffered)                    \
   X(communicators)               \
   X(communicator_freed)          \
+  X(early_order) X(early_receives) X(early_replaced) X(early_persistent) X(early_truncated)\
+  X(early_refused) X(early_synchronous)\
   X(intercommunicator) X(collective_underneath) X(fork_between) X(data_like_descriptors) X(mpi4)
 #define X(name) void name(void);
 TRAPS(X)

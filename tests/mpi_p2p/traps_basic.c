@@ -173,6 +173,72 @@ void private_buffers(void) {
   free(shared);
 }
 
+// From static arrays to static arrays, in every form of a send; with NIGH_SHARE=data peers read them
+// elsewhere than their owner does.
+enum { STILL = 1 << 20 };
+static char still_out[STILL], still_in[STILL];
+
+static void still_check(int n, unsigned seed) {
+  CHECK(filled(still_in, (size_t)n, seed));
+  memset(still_in, 0xee, (size_t)n);
+  fill(still_out, (size_t)n, (unsigned)rank + 1 + (unsigned)n);  // MPI_Sendrecv_replace changed it
+}
+
+static void still_round(int n, int peer) {
+  const unsigned seed = (unsigned)peer + 1 + (unsigned)n;
+  MPI_Request request[2];
+  MPI_Datatype strided;
+  fill(still_out, (size_t)n, (unsigned)rank + 1 + (unsigned)n);
+  MPI_Sendrecv(still_out, n, MPI_BYTE, peer, 0, still_in, n, MPI_BYTE, peer, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  still_check(n, seed);
+  MPI_Irecv(still_in, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request[0]);
+  MPI_Send(still_out, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+  MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+  still_check(n, seed);
+  MPI_Irecv(still_in, n, MPI_BYTE, peer, 2, MPI_COMM_WORLD, &request[0]);
+  MPI_Issend(still_out, n, MPI_BYTE, peer, 2, MPI_COMM_WORLD, &request[1]);
+  MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+  still_check(n, seed);
+  MPI_Recv_init(still_in, n, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &request[0]);
+  MPI_Send_init(still_out, n, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &request[1]);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Startall(2, request);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    still_check(n, seed);
+  }
+  MPI_Request_free(&request[0]);
+  MPI_Request_free(&request[1]);
+  MPI_Sendrecv_replace(still_out, n, MPI_BYTE, peer, 4, peer, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(filled(still_out, (size_t)n, seed));
+  still_check(0, 0);
+  MPI_Type_vector(n / 16, 8, 16, MPI_BYTE, &strided);  // every other 8 bytes
+  MPI_Type_commit(&strided);
+  fill(still_out, (size_t)n, (unsigned)rank + 1 + (unsigned)n);
+  memset(still_in, 0, (size_t)n);
+  MPI_Sendrecv(still_out, 1, strided, peer, 5, still_in, 1, strided, peer, 5, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  fill(still_out, (size_t)n, seed);
+  int wrong = 0;
+  for (int i = 0; i < n / 16 * 16; ++i) wrong += still_in[i] != (i % 16 < 8 ? still_out[i] : 0);
+  CHECK(wrong == 0);
+  MPI_Type_free(&strided);
+}
+
+void static_buffers(void) {
+  for (int i = 0; i < size_count; ++i)
+    if (sizes[i] <= STILL && (rank ^ 1) < ranks) still_round(sizes[i], rank ^ 1);
+  const int n = STILL / 4;
+  fill(still_out, STILL, 9);
+  MPI_Alltoall(still_out, n, MPI_BYTE, still_in, n, MPI_BYTE, MPI_COMM_WORLD);
+  for (int i = 0; i < 4 && ranks == 4; ++i)
+    CHECK(memcmp(still_in + i * n, still_out + rank * n, (size_t)n) == 0);
+  if (rank != 1) memset(still_in, 0, STILL);
+  if (rank == 1) fill(still_in, STILL, 10);
+  MPI_Bcast(still_in, STILL, MPI_BYTE, 1, MPI_COMM_WORLD);
+  CHECK(filled(still_in, STILL, 10));
+}
+
 // Small and large messages of three senders, one tag: those of each must come in their order.
 // Whether a sender's next message has tag 0; else all may be blocked in a send of tag 1.
 static int even_is_next(unsigned next[][2], unsigned messages) {
