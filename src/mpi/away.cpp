@@ -102,6 +102,7 @@ void call_stand_in() {
 }
 
 void Away::leave() {
+  hold();
   process().contended.store(true, std::memory_order_relaxed);
   away.fetch_add(1);
   call_stand_in();

@@ -10,6 +10,8 @@
 
 #include <atomic>
 
+#include "mpi/handlers.hpp"
+
 namespace nigh::mpi {
 
 namespace coll {
@@ -19,22 +21,21 @@ extern std::atomic<int> g_under_way;
 
 // Around a call of the library that may wait for peers; may be nested. Costs one load when nothing is under
 // way.
-class Away {
+class Away final : public Unsettled {
  public:
   Away() : out_(coll::g_under_way.load(std::memory_order_relaxed) != 0) {
     if (out_) [[unlikely]]
       leave();
   }
   ~Away() {
-    if (out_) [[unlikely]]
+    if (out_ && !settled()) [[unlikely]]
       come_back();
   }
-  Away(const Away&) = delete;
-  Away& operator=(const Away&) = delete;
 
  private:
-  static void leave();
+  void leave();
   static void come_back();
+  void settle(int /*code*/) override { come_back(); }
   bool out_;
 };
 

@@ -12,7 +12,7 @@
 
 #include "message/atomic.hpp"
 #include "mpi/away.hpp"
-#include "mpi/coll_prepare.hpp"
+#include "mpi/coll_prepare_reductions.hpp"
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
@@ -44,34 +44,14 @@ void freed(CommState& state) {
 
 const CommHooks comm_hooks(made, freed);
 
-// Asked of the library itself, where nobody else is concerned.
-RefusedAliases ask_for_aliases() {
-  RefusedAliases refused;
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  const MPI_Comm self = MPI_COMM_SELF;
-  if (real().Comm_get_errhandler(self, &handler) != MPI_SUCCESS) return refused;
-  real().Comm_set_errhandler(self, MPI_ERRORS_RETURN);
-  int value = 1;
-  const auto reduce = [&](int count) {
-    return real().Reduce(&value, &value, count, MPI_INT, MPI_SUM, 0, self) != MPI_SUCCESS;
-  };
-  refused.reduce = reduce(1);
-  refused.reduce_of_none = reduce(0);
-  refused.any = real().Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, self) != MPI_SUCCESS &&
-                real().Gather(&value, 1, MPI_INT, &value, 1, MPI_INT, 0, self) != MPI_SUCCESS;
-  real().Comm_set_errhandler(self, handler);
-  real().Errhandler_free(&handler);
-  return refused;
-}
-
 void start() {
   make_op_tables();
-  g_refused_aliases = ask_for_aliases();
+  ask_what_is_refused();
 }
 void stop() {}
 const Hooks hooks(start, stop);
 
-int blocking_call(Function function, CommState& state, Prepared& p) {
+message::Outcome blocking_call(Function function, CommState& state, Prepared& p) {
   using message::Outcome;
   Outcome outcome = Outcome::ok;
   if (p.no_memory) {
@@ -85,7 +65,7 @@ int blocking_call(Function function, CommState& state, Prepared& p) {
   }
   count(function, Fate::covered);
   count_bytes(function, p.call.bytes);
-  return outcome == Outcome::ok ? MPI_SUCCESS : raise(state.comm, outcome);
+  return outcome;
 }
 
 // `prepare` fills a Prepared or says why not, `library` is the call as it came.
@@ -96,12 +76,18 @@ int blocking(Function function, MPI_Comm comm, Prepare prepare, Library library)
   if (!ours(state)) [[unlikely]] {
     fate = fate_of(state);
   } else {
-    Prepared p;
-    p.members = state->size;
-    p.member = state->rank;
-    fate = prepare(p);
-    if (fate == Fate::covered && !p.bad_buffer) [[likely]]
-      return blocking_call(function, *state, p);
+    message::Outcome outcome = message::Outcome::pending;
+    {  // nothing is held when an error is raised
+      Prepared p;
+      p.members = state->size;
+      p.member = state->rank;
+      fate = prepare(p);
+      if (fate == Fate::covered && !p.bad_buffer) [[likely]]
+        outcome = blocking_call(function, *state, p);
+    }
+    if (outcome == message::Outcome::ok) [[likely]]
+      return MPI_SUCCESS;
+    if (outcome != message::Outcome::pending) return raise(comm, outcome);
   }
   count(function, fate == Fate::covered ? Fate::other : fate);
   const Away away;

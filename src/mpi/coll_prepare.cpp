@@ -9,8 +9,6 @@
 
 namespace nigh::mpi::coll {
 
-RefusedAliases g_refused_aliases;
-
 Arrays::~Arrays() {
   while (more_ != nullptr) {
     void* next = *static_cast<void**>(more_);

@@ -7,7 +7,10 @@
 // shall say so.
 #pragma once
 
+#include <algorithm>
+
 #include "mpi/coll.hpp"
+#include "mpi/coll_refused.hpp"
 
 namespace nigh::mpi::coll {
 
@@ -25,17 +28,28 @@ inline char* at(void* buffer, std::ptrdiff_t offset) {
   return const_cast<char*>(at(const_cast<const void*>(buffer), offset));
 }
 
-// Which calls the library refuses that receive where they send from. It then says so at once and tells no
-// other member, so that the call can be left to it on one member alone.
-struct RefusedAliases {
-  bool reduce = false;          // Open MPI, MPICH
-  bool reduce_of_none = false;  // Open MPI, with a count of 0
-  bool any = false;             // MPICH: in every function
-};
-extern RefusedAliases g_refused_aliases;
-inline bool refused_alias(const void* send, const void* receive) {
-  return send == receive && g_refused_aliases.any;
+inline const Refused& refused(const Prepared& p, Form form) {
+  return g_refused[static_cast<int>(form)][p.outlives_call ? 1 : 0];
 }
+// MPI_IN_PLACE where it has no place: the library says so.
+inline bool misplaced(const Prepared& p, Form form, const void* buffer, MPI_Count elements) {
+  return buffer == MPI_IN_PLACE && (elements != 0 || refused(p, form).in_place_of_none);
+}
+// Elements that are received where they are sent from, if the library minds.
+inline bool aliased(const Prepared& p, Form form, const void* send, const void* receive, MPI_Count elements) {
+  return send == receive && refused(p, form).alias[std::min<MPI_Count>(elements, 2)];
+}
+// Types that the call can have; nullptr: that side needs none.
+inline bool usable(const Prepared& p, Form form, const TypeInfo* send, const TypeInfo* receive) {
+  return (send == nullptr || send->committed || !refused(p, form).uncommitted_send) &&
+         (receive == nullptr || receive->committed || !refused(p, form).uncommitted_receive);
+}
+// Where a member sends to itself, Open MPI compares the lengths.
+#ifdef OPEN_MPI
+constexpr bool compares_lengths = true;
+#else
+constexpr bool compares_lengths = false;
+#endif
 
 inline std::size_t bytes_of(MPI_Count count, const TypeInfo& type) {
   return static_cast<std::size_t>(count) * type.size;
@@ -83,6 +97,12 @@ Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displac
 Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks, TypeInfo& type);
 Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, TypeInfo& type, bool keep);
 
+// Of one side.
+template <class Count>
+MPI_Count most_of(const Prepared& p, const Count* counts) {
+  return *std::max_element(counts, counts + p.members);
+}
+
 // --- the functions ---
 
 template <class Count>
@@ -90,6 +110,8 @@ Fate prepare_Bcast(Prepared& p, void* buffer, Count count, MPI_Datatype type, in
   TypeInfo* info = type_info(type);
   if (info == nullptr) return Fate::type;
   if (count < 0 || root < 0 || root >= p.members) return Fate::other;
+  if (misplaced(p, Form::bcast, buffer, count)) return Fate::other;
+  if (!usable(p, Form::bcast, nullptr, info)) return Fate::type;
   p.call.kind = message::Kind::bcast;
   p.call.root = root;
   p.call.bytes = bytes_of(count, *info);
@@ -103,87 +125,6 @@ Fate prepare_Bcast(Prepared& p, void* buffer, Count count, MPI_Datatype type, in
   return Fate::covered;
 }
 
-// The part that all reductions share: operation, type, operands.
-template <class Count>
-Fate prepare_reduction(Prepared& p, message::Kind kind, const void* send, void* receive, Count count,
-                       MPI_Datatype type, MPI_Op op) {
-  if (count < 0) return Fate::other;
-  p.call.kind = kind;
-  p.call.combine = p.reduction.find(op, type);
-  // The program may free its operation while a non-blocking call of it is under way; the library knows how to
-  // wait.
-  if (p.call.combine == nullptr || (p.outlives_call && p.call.combine == &p.reduction.own))
-    return Fate::operation;
-  p.call.bytes = static_cast<std::size_t>(count) * p.call.combine->element_bytes;
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
-  if (refused_alias(send, receive)) return Fate::other;
-  p.call.send = send == MPI_IN_PLACE ? message::in_place : send;
-  p.call.receive = receive;
-  return p.call.send != nullptr ? Fate::covered : Fate::other;
-}
-
-template <class Count>
-Fate prepare_Allreduce(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type,
-                       MPI_Op op) {
-  const Fate fate = prepare_reduction(p, message::Kind::allreduce, send, receive, count, type, op);
-  return fate == Fate::covered && receive == nullptr && !p.nothing ? Fate::other : fate;
-}
-
-template <class Count>
-Fate prepare_Reduce(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,
-                    int root) {
-  if (root < 0 || root >= p.members) return Fate::other;
-  const bool here = root == p.member;
-  if (here ? receive == nullptr : send == MPI_IN_PLACE) return Fate::other;
-  if (here && send == receive && (count != 0 ? g_refused_aliases.reduce : g_refused_aliases.reduce_of_none))
-    return Fate::other;
-  p.call.root = root;
-  return prepare_reduction(p, message::Kind::reduce, send, here ? receive : nullptr, count, type, op);
-}
-
-template <class Count>
-Fate prepare_Scan(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op) {
-  const Fate fate = prepare_reduction(p, message::Kind::scan, send, receive, count, type, op);
-  return fate == Fate::covered && receive == nullptr && !p.nothing ? Fate::other : fate;
-}
-
-template <class Count>
-Fate prepare_Exscan(Prepared& p, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op) {
-  const Fate fate = prepare_reduction(p, message::Kind::exscan, send, receive, count, type, op);
-  return fate == Fate::covered && receive == nullptr && send == MPI_IN_PLACE && !p.nothing ? Fate::other
-                                                                                           : fate;
-}
-
-template <class Count>
-Fate prepare_Reduce_scatter_block(Prepared& p, const void* send, void* receive, Count count,
-                                  MPI_Datatype type, MPI_Op op) {
-  return prepare_reduction(p, message::Kind::reduce_scatter, send, receive, count, type, op);
-}
-
-template <class Count>
-Fate prepare_Reduce_scatter(Prepared& p, const void* send, void* receive, const Count* counts,
-                            MPI_Datatype type, MPI_Op op) {
-  std::size_t* words = p.arrays.take(2 * static_cast<std::size_t>(p.members));
-  if (words == nullptr) return p.no_memory = true, Fate::covered;
-  MPI_Count all = 0;
-  for (int i = 0; i < p.members; ++i) {
-    if (counts[i] < 0) return Fate::other;
-    all += counts[i];
-  }
-  const Fate fate = prepare_reduction(p, message::Kind::reduce_scatter, send, receive, all, type, op);
-  if (fate != Fate::covered || p.nothing) return fate;
-  std::size_t offset = 0;
-  for (int i = 0; i < p.members; ++i) {
-    words[i] = static_cast<std::size_t>(counts[i]) * p.call.combine->element_bytes;
-    words[p.members + i] = offset;
-    offset += words[i];
-  }
-  p.call.receive_bytes = words;
-  p.call.receive_offsets = words + p.members;
-  p.call.bytes = words[p.member];
-  return Fate::covered;
-}
-
 template <class Count>
 Fate prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                     Count receive_count, MPI_Datatype receive_type, int root) {
@@ -194,14 +135,16 @@ Fate prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatyp
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = here ? type_info(receive_type) : nullptr;
   if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
+  if (!usable(p, Form::gather, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || (here && receive_count < 0)) return Fate::other;
+  if (here && misplaced(p, Form::gather, receive, receive_count)) return Fate::other;
   p.call.kind = message::Kind::gather;
   p.call.root = root;
   p.call.bytes = here ? bytes_of(receive_count, *to) : bytes_of(send_count, *from);
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   if (here && send_type == receive_type && send_count == receive_count &&
-      refused_alias(send, block(receive, p.member, p.call.bytes)))
+      aliased(p, Form::gather, send, block(receive, p.member, p.call.bytes), send_count))
     return Fate::other;
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   if (here) p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
   return Fate::covered;
@@ -218,9 +161,13 @@ Fate prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Dataty
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = here ? type_info(receive_type) : nullptr;
   if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
+  if (!usable(p, Form::gatherv, from, to)) return Fate::type;
   if (!in_place && send_count < 0) return Fate::other;
+  if (here && (receive_counts == nullptr || displacements == nullptr ||
+               misplaced(p, Form::gatherv, receive, most_of(p, receive_counts))))
+    return Fate::other;
   if (here && send_type == receive_type && send_count != 0 && receive_counts[p.member] != 0 &&
-      refused_alias(send, block(receive, displacements[p.member], to->size)))
+      aliased(p, Form::gatherv, send, block(receive, displacements[p.member], to->size), send_count))
     return Fate::other;
   p.call.kind = message::Kind::gather;
   p.call.root = root;
@@ -248,14 +195,16 @@ Fate prepare_Scatter(Prepared& p, const void* send, Count send_count, MPI_Dataty
   TypeInfo* from = here ? type_info(send_type) : nullptr;
   TypeInfo* to = in_place ? nullptr : type_info(receive_type);
   if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
+  if (!usable(p, Form::scatter, from, to)) return Fate::type;
   if ((here && send_count < 0) || (!in_place && receive_count < 0)) return Fate::other;
+  if (here && misplaced(p, Form::scatter, send, send_count)) return Fate::other;
   p.call.kind = message::Kind::scatter;
   p.call.root = root;
   p.call.bytes = here ? bytes_of(send_count, *from) : bytes_of(receive_count, *to);
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   if (here && send_type == receive_type && send_count == receive_count &&
-      refused_alias(receive, block(send, p.member, p.call.bytes)))
+      aliased(p, Form::scatter, receive, block(send, p.member, p.call.bytes), receive_count))
     return Fate::other;
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   if (here) p.call.send = send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
   p.call.receive = in_place ? const_cast<void*>(message::in_place)
                             : receive_piece(p, receive, receive_count, 1, *to, false);
@@ -273,9 +222,13 @@ Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
   TypeInfo* from = here ? type_info(send_type) : nullptr;
   TypeInfo* to = in_place ? nullptr : type_info(receive_type);
   if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
+  if (!usable(p, Form::scatterv, from, to)) return Fate::type;
   if (!in_place && receive_count < 0) return Fate::other;
+  if (here && (send_counts == nullptr || displacements == nullptr ||
+               misplaced(p, Form::scatterv, send, most_of(p, send_counts))))
+    return Fate::other;
   if (here && send_type == receive_type && receive_count != 0 && send_counts[p.member] != 0 &&
-      refused_alias(receive, block(send, displacements[p.member], from->size)))
+      aliased(p, Form::scatterv, receive, block(send, displacements[p.member], from->size), receive_count))
     return Fate::other;
   p.call.kind = message::Kind::scatter;
   p.call.root = root;
@@ -302,13 +255,15 @@ Fate prepare_Allgather(Prepared& p, const void* send, Count send_count, MPI_Data
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = type_info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  if (!usable(p, Form::allgather, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
+  if (misplaced(p, Form::allgather, receive, receive_count)) return Fate::other;
   p.call.kind = message::Kind::allgather;
   p.call.bytes = bytes_of(receive_count, *to);
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   if (send_type == receive_type && send_count == receive_count &&
-      refused_alias(send, block(receive, p.member, p.call.bytes)))
+      aliased(p, Form::allgather, send, block(receive, p.member, p.call.bytes), send_count))
     return Fate::other;
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
   return Fate::covered;
@@ -322,9 +277,12 @@ Fate prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Dat
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = type_info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
-  if (!in_place && send_count < 0) return Fate::other;
+  if (!usable(p, Form::allgatherv, from, to)) return Fate::type;
+  if ((!in_place && send_count < 0) || receive_counts == nullptr || displacements == nullptr ||
+      misplaced(p, Form::allgatherv, receive, most_of(p, receive_counts)))
+    return Fate::other;
   if (send_type == receive_type && send_count != 0 && receive_counts[p.member] != 0 &&
-      refused_alias(send, block(receive, displacements[p.member], to->size)))
+      aliased(p, Form::allgatherv, send, block(receive, displacements[p.member], to->size), send_count))
     return Fate::other;
   p.call.kind = message::Kind::allgather;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
@@ -346,12 +304,16 @@ Fate prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datat
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = type_info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
+  if (!usable(p, Form::alltoall, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
+  if (misplaced(p, Form::alltoall, receive, receive_count)) return Fate::other;
   p.call.kind = message::Kind::alltoall;
   p.call.bytes = bytes_of(receive_count, *to);
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
-  if (send_type == receive_type && send_count == receive_count && refused_alias(send, receive))
+  if (compares_lengths && !in_place && bytes_of(send_count, *from) != p.call.bytes) return Fate::other;
+  if (send_type == receive_type && send_count == receive_count &&
+      aliased(p, Form::alltoall, send, receive, send_count))
     return Fate::other;
+  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
   p.call.send = in_place ? message::in_place
                          : send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
   p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
@@ -367,7 +329,15 @@ Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
   TypeInfo* from = in_place ? nullptr : type_info(send_type);
   TypeInfo* to = type_info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
-  if (send_type == receive_type && send_counts == receive_counts && refused_alias(send, receive))
+  if (!usable(p, Form::alltoallv, from, to)) return Fate::type;
+  if ((!in_place && (send_counts == nullptr || send_displacements == nullptr)) || receive_counts == nullptr ||
+      receive_displacements == nullptr || misplaced(p, Form::alltoallv, receive, most_of(p, receive_counts)))
+    return Fate::other;
+  if (compares_lengths && !in_place &&
+      bytes_of(send_counts[p.member], *from) != bytes_of(receive_counts[p.member], *to))
+    return Fate::other;
+  if (send_type == receive_type && send_counts == receive_counts &&
+      aliased(p, Form::alltoallv, send, receive, most_of(p, send_counts)))
     return Fate::other;
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;

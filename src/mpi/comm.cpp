@@ -188,12 +188,17 @@ void leave_it_to_the_launcher(MPI_Comm comm) {
 
 }  // namespace
 
-int raise(MPI_Comm comm, message::Outcome outcome) {
+int code_of(MPI_Comm comm, message::Outcome outcome) {
   switch (outcome) {
-    case message::Outcome::peer_dead: leave_it_to_the_launcher(comm); return raise(comm, book().dead_code);
-    case message::Outcome::no_memory: return raise(comm, MPI_ERR_NO_MEM);
+    case message::Outcome::peer_dead: leave_it_to_the_launcher(comm); return book().dead_code;
+    case message::Outcome::no_memory: return MPI_ERR_NO_MEM;
     default: return MPI_SUCCESS;
   }
+}
+
+int raise(MPI_Comm comm, message::Outcome outcome) {
+  const int code = code_of(comm, outcome);
+  return code == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, code);
 }
 
 }  // namespace nigh::mpi

@@ -105,7 +105,8 @@ inline CommState* comm_state(MPI_Comm comm) {
 
 // Calls the communicator's error handler as the library would; returns the code to return if that comes back.
 int raise(MPI_Comm comm, int code);
-// What to raise for an outcome that is an error: a dead peer, no memory.
+// What to raise for an outcome that is an error: a dead peer, no memory. The first only says it.
+int code_of(MPI_Comm comm, message::Outcome outcome);
 int raise(MPI_Comm comm, message::Outcome outcome);
 
 }  // namespace nigh::mpi

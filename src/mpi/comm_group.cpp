@@ -114,6 +114,8 @@ void group_hierarchy(CommState& state, const std::vector<int>& members) {
   state.hierarchy = nodes;
   const bool leads = nodes->members.front() == state.rank;
   real().Comm_split(state.comm, leads ? 0 : MPI_UNDEFINED, state.rank, &nodes->leaders);
+  // Errors there are ours to raise, where the program knows the communicator.
+  if (nodes->leaders != MPI_COMM_NULL) real().Comm_set_errhandler(nodes->leaders, MPI_ERRORS_RETURN);
   if (nodes->members.size() == 1) return;
   std::vector<message::Cells*> cells;
   for (const int member : nodes->members) cells.push_back(words[static_cast<std::size_t>(member)].cells);

@@ -16,7 +16,6 @@
 
 #include "mpi/away.hpp"
 #include "mpi/comm_members.hpp"
-#include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
 
 namespace nigh::mpi {
@@ -40,14 +39,12 @@ std::uint64_t nth_of(std::uint64_t key) {
 
 // One call of a function that is collective over `parent`.
 template <class Call>
-int make(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) noexcept {
+int make(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) {
   CommState* state = comm_state(parent);
-  const std::uint64_t nth = state ? ++state->made : 0;
-  if (state && state->group) coll::arrive(parent);
   const Away away;
   const int code = call();
   count(function, state ? Fate::covered : Fate::foreign);
-  if (code == MPI_SUCCESS && state) make_state(*made, mix(state->context, nth));
+  if (code == MPI_SUCCESS && state) make_state(*made, mix(state->context, ++state->made));
   return code;
 }
 

@@ -180,7 +180,9 @@ const char* nigh_mpi_half(const nigh::mpi::Front* front) {
   if (const char* wrong = check_abi()) return wrong;
   g_front = front;
   g_new_receivers = has_new_receivers(front->library);
-  cover(Function::Init);
-  cover(Function::Init_thread);
+  for (const Function first :
+       {Function::Init, Function::Init_thread, Function::Comm_create_errhandler,
+        Function::Win_create_errhandler, Function::File_create_errhandler, Function::Errhandler_create})
+    cover(first);
   return nullptr;
 }

@@ -31,7 +31,8 @@ Outcome within(CommState& state, const Call& call) {
 int done(Function function, CommState& state, const Prepared& p, Outcome outcome, int code) {
   count(function, Fate::covered);
   count_bytes(function, p.call.bytes);
-  return outcome != Outcome::ok ? raise(state.comm, outcome) : code;
+  if (outcome != Outcome::ok) return raise(state.comm, outcome);
+  return code == MPI_SUCCESS ? MPI_SUCCESS : raise(state.comm, code);
 }
 
 bool leads(const Hierarchy& levels) { return levels.leaders != MPI_COMM_NULL; }

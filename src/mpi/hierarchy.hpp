@@ -6,7 +6,7 @@
 // another order than that of the ranks, so reductions are ours only where the operation commutes.
 #pragma once
 
-#include "mpi/coll_prepare.hpp"
+#include "mpi/coll_prepare_reductions.hpp"
 
 namespace nigh::mpi::coll {
 

@@ -150,7 +150,8 @@ bool Nbc::go_on(bool may_call) {
 
 int Nbc::end(MPI_Status& /*status*/) {
   drop_types(prepared);
-  return outcome_ == Outcome::ok ? MPI_SUCCESS : raise(comm_, outcome_.load());
+  raise_on = comm_;
+  return code_of(comm_, outcome_.load());
 }
 
 void Nbc::release() {
@@ -160,19 +161,6 @@ void Nbc::release() {
   if (coll->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   delete coll->group;  // the communicator has gone before
   delete coll;
-}
-
-// All members do this or none: nobody knows who of the others has calls pending.
-void arrive(MPI_Comm comm) {
-  if (hooked) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  if (real().Ibarrier(comm, &request) != MPI_SUCCESS) return;
-  Patiently patience;
-  for (int there = 0; !there;) {
-    if (real().Test(&request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
-    drive();
-    if (!there) patience.wait();
-  }
 }
 
 void retire(Coll* coll, CommState& state) {

@@ -55,8 +55,4 @@ bool drive_calls();
 // The library calls drive_calls() while it waits.
 bool library_drives();
 
-// Before a collective function of the library in which all members wait for each other: those that are here
-// drive their calls until all are, where the library can't be made to do that from within (MPICH).
-void arrive(MPI_Comm comm);
-
 }  // namespace nigh::mpi::coll

@@ -35,6 +35,12 @@ struct Outgoing {
   int to = -1;               // rank of the space
   message::Envelope envelope;
 };
+// Arguments that no library refuses. All else is the library's to judge, with nothing of ours under way: it
+// may call a handler that does not come back.
+bool is_plain(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              bool receives);
+// Whether the buffer that the program has attached has room for one more descriptor.
+bool buffer_has_room();
 // False: the call is the library's (and counted, unless small).
 bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count count, MPI_Datatype type,
              int dest, int tag, MPI_Comm comm);
@@ -78,6 +84,7 @@ bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes
 void bring(message::Offer* offer, const Landing& landing, std::uint64_t& bytes, int& error);
 // After a receive: does all that, in the status and by raising. Returns what MPI_Recv returns.
 int finish_receive(const Landing& landing, MPI_Status& status);
+int finish_receive(const Landing& landing, MPI_Status& status, Later& later);
 
 // MPI_Request_free of what may be a persistent receive (p2p_persistent.cpp).
 void forget_terms(MPI_Request request);

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "mpi/away.hpp"
 #include "mpi/early.hpp"
 #include "mpi/ours.hpp"
 
@@ -24,11 +25,19 @@ struct Side {
 
 // The library's receive returned: brings the payload.
 template <class Count>
-int take_side(const Side<Count>& from, MPI_Comm comm, MPI_Status& status, int error) {
+int take_side(const Side<Count>& from, MPI_Comm comm, MPI_Status& status, int error, Later& later) {
   if (error != MPI_SUCCESS) return error;
   if (status_bytes(status) != wire_bytes || from.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   return finish_receive(
-      {.buffer = from.buffer, .count = from.count, .type = type_info(from.type), .comm = comm}, status);
+      {.buffer = from.buffer, .count = from.count, .type = type_info(from.type), .comm = comm}, status,
+      later);
+}
+
+// A request that nobody will ask for.
+void finish_alone(MPI_Request& request) {
+  if (request == MPI_REQUEST_NULL) return;
+  if (Record* record = find_request(request); record && record->carrier) record->operation->hasten();
+  nigh_mpi_Request_free(&request);
 }
 
 // As the library's MPI_Sendrecv, where something must be driven while it waits.
@@ -45,7 +54,13 @@ int driven_exchange(Isend isend, Irecv irecv, const Side<Count>& to, const Side<
     nigh_mpi_Wait(&requests[0], MPI_STATUS_IGNORE);
     return error;
   }
-  error = nigh_mpi_Waitall(2, requests, statuses);
+  {
+    // What is left of the call when a handler leaves it goes on by itself; the buffer is the user's.
+    const Settled rest([&](int) {
+      for (MPI_Request& request : requests) finish_alone(request);
+    });
+    error = nigh_mpi_Waitall(2, requests, statuses);
+  }
   if (status != MPI_STATUS_IGNORE) {
     const int kept = status->MPI_ERROR;  // not for calls that complete one operation to write
     *status = statuses[0];
@@ -76,21 +91,34 @@ template <class Sendrecv, class Isend, class Irecv, class Count>
 [[gnu::noinline]] int exchange(Function function, Sendrecv whole, Isend isend, Irecv irecv,
                                const Side<Count>& to, const Side<Count>& from, MPI_Comm comm,
                                MPI_Status* status) {
-  if (must_drive() || look_early()) return driven_exchange(isend, irecv, to, from, comm, status);
+  const bool plain = is_plain(to.buffer, to.count, to.type, to.peer, to.tag, comm, false) &&
+                     is_plain(from.buffer, from.count, from.type, from.peer, from.tag, comm, true);
+  if (plain && (must_drive() || look_early())) return driven_exchange(isend, irecv, to, from, comm, status);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   Outgoing out;
   Descriptor wire;
-  message::Offer* offer = offer_side(to, function, false, comm, out, wire);
+  message::Offer* offer = plain ? offer_side(to, function, false, comm, out, wire) : nullptr;
   Side<Count> sent = to;
   if (offer) sent = {.buffer = &wire, .count = wire_bytes, .type = MPI_BYTE, .peer = to.peer, .tag = to.tag};
-  int error = whole(sent.buffer, sent.count, sent.type, sent.peer, sent.tag, from.buffer, from.count,
-                    from.type, from.peer, from.tag, comm, status);
-  error = take_side(from, comm, *status, error);
-  if (!offer) return error;
-  await_release(offer, out.bytes);
-  mpi::count(function, Fate::covered);
-  count_bytes(function, out.bytes);
+  int error = MPI_SUCCESS;
+  Later later;
+  {
+    const Away away;
+    const Settled both([&](int) {
+      if (offer) await_release(offer, out.bytes);
+    });
+    error = whole(sent.buffer, sent.count, sent.type, sent.peer, sent.tag, from.buffer, from.count, from.type,
+                  from.peer, from.tag, comm, status);
+    if (both.settled()) return error;
+  }
+  error = take_side(from, comm, *status, error, later);
+  if (offer) {
+    await_release(offer, out.bytes);
+    mpi::count(function, Fate::covered);
+    count_bytes(function, out.bytes);
+  }
+  later.raise_now();
   return error;
 }
 
@@ -118,24 +146,35 @@ template <class Sendrecv, class Replace, class Isend, class Irecv, class Count>
 [[gnu::noinline]] int replace(Function function, Sendrecv whole, Replace library, Isend isend, Irecv irecv,
                               const Side<Count>& to, const Side<Count>& from, MPI_Comm comm,
                               MPI_Status* status) {
-  if (look_early() || must_drive()) return driven_replace(library, isend, irecv, to, from, comm, status);
+  const bool plain = is_plain(to.buffer, to.count, to.type, to.peer, to.tag, comm, false) &&
+                     is_plain(from.buffer, from.count, from.type, from.peer, from.tag, comm, true);
+  if (plain && (look_early() || must_drive()))
+    return driven_replace(library, isend, irecv, to, from, comm, status);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   Outgoing out;
   Descriptor wire;
-  message::Offer* offer = nullptr;
+  message::Offer* offer = plain ? offer_side(to, function, true, comm, out, wire) : nullptr;
   int error = MPI_SUCCESS;
-  offer = offer_side(to, function, true, comm, out, wire);
-  if (!offer) {
-    error = library(from.buffer, from.count, from.type, to.peer, to.tag, from.peer, from.tag, comm, status);
-    return take_side(from, comm, *status, error);
+  Later later;
+  {
+    const Away away;
+    const Settled both([&](int) {
+      if (offer) process().offers->close(offer);
+    });
+    error = offer ? whole(&wire, wire_bytes, MPI_BYTE, to.peer, to.tag, from.buffer, from.count, from.type,
+                          from.peer, from.tag, comm, status)
+                  : library(from.buffer, from.count, from.type, to.peer, to.tag, from.peer, from.tag, comm,
+                            status);
+    if (both.settled()) return error;
   }
-  error = whole(&wire, wire_bytes, MPI_BYTE, to.peer, to.tag, from.buffer, from.count, from.type, from.peer,
-                from.tag, comm, status);
-  error = take_side(from, comm, *status, error);
-  process().offers->close(offer);
-  mpi::count(function, Fate::covered);
-  count_bytes(function, out.bytes);
+  error = take_side(from, comm, *status, error, later);
+  if (offer) {
+    process().offers->close(offer);
+    mpi::count(function, Fate::covered);
+    count_bytes(function, out.bytes);
+  }
+  later.raise_now();
   return error;
 }
 

@@ -119,7 +119,7 @@ template <class Isend, class Count>
                             const void* buffer, Count count, MPI_Datatype type, int dest, int tag,
                             MPI_Comm comm, MPI_Request* request) {
   Outgoing out;
-  if (!prepare(out, function, buffer, count, type, dest, tag, comm))
+  if (!request || !prepare(out, function, buffer, count, type, dest, tag, comm))
     return whole(buffer, count, type, dest, tag, comm, request);
   const int error = start_offer(out, function, wire_start, dest, tag, comm, request);
   if (error != no_offer) return error;
@@ -132,8 +132,8 @@ int ibsend(Function function, Ibsend whole, const void* buffer, Count count, MPI
            int tag, MPI_Comm comm, MPI_Request* request) {
   const TypeInfo* info = type_info(type);
   Outgoing out;
-  if (!info || count < 0 || info->size * static_cast<std::size_t>(count) != wire_bytes ||
-      !prepare(out, function, buffer, count, type, dest, tag, comm))
+  if (!request || !info || count < 0 || info->size * static_cast<std::size_t>(count) != wire_bytes ||
+      !prepare(out, function, buffer, count, type, dest, tag, comm) || !buffer_has_room())
     return whole(buffer, count, type, dest, tag, comm, request);
   Descriptor wire;
   const OrderLock lock(out.to);

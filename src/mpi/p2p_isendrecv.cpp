@@ -108,11 +108,18 @@ using namespace nigh::mpi;
   int nigh_mpi_##name(const void* out, Count out_count, MPI_Datatype out_type, int dest, int out_tag,        \
                       void* in, Count in_count, MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm, \
                       MPI_Request* request) {                                                                \
+    if (!request || !is_plain(out, out_count, out_type, dest, out_tag, comm, false) ||                       \
+        !is_plain(in, in_count, in_type, source, in_tag, comm, true))                                        \
+      return real().name(out, out_count, out_type, dest, out_tag, in, in_count, in_type, source, in_tag,     \
+                         comm, request);                                                                     \
     return start_pair(nigh_mpi_Isend##suffix, nigh_mpi_Irecv##suffix, out, out_count, out_type, dest,        \
                       out_tag, in, in_count, in_type, source, in_tag, comm, request);                        \
   }                                                                                                          \
   int nigh_mpi_##replace(void* buffer, Count count, MPI_Datatype type, int dest, int out_tag, int source,    \
                          int in_tag, MPI_Comm comm, MPI_Request* request) {                                  \
+    if (!request || !is_plain(buffer, count, type, dest, out_tag, comm, false) ||                            \
+        !is_plain(buffer, count, type, source, in_tag, comm, true))                                          \
+      return real().replace(buffer, count, type, dest, out_tag, source, in_tag, comm, request);              \
     return start_replace(nigh_mpi_Isend##suffix, nigh_mpi_Irecv##suffix, buffer, count, type, dest, out_tag, \
                          source, in_tag, comm, request);                                                     \
   }

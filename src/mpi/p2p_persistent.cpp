@@ -37,6 +37,7 @@ class PersistentSend final : public Operation {
       out_.shared = there != nullptr;
       if (there) out_.data = there;
     }
+    if (buffered_ && !buffer_has_room()) return offered_ = false, real().Start(&plain_);
     const OrderLock lock(out_.to);
     message::Offer* offer =
         out_.shared || out_.bytes == wire_bytes ? make_offer(out_, wire_, buffered_) : nullptr;
@@ -108,8 +109,8 @@ int send_init(Function function, Init whole, decltype(Library::Send_init) wire_i
               const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
   Outgoing out;
-  const bool ours =
-      prepare(out, function, buffer, count, type, dest, tag, comm) && (!buffered || out.bytes == wire_bytes);
+  const bool ours = request && prepare(out, function, buffer, count, type, dest, tag, comm) &&
+                    (!buffered || out.bytes == wire_bytes);
   if (!ours) return whole(buffer, count, type, dest, tag, comm, request);
   auto* memory = static_cast<PersistentSend*>(std::malloc(sizeof(PersistentSend)));
   if (!memory) return whole(buffer, count, type, dest, tag, comm, request);
@@ -349,6 +350,7 @@ NIGH_RECV_INIT(Recv_init_c, MPI_Count)
 #endif
 
 int nigh_mpi_Start(MPI_Request* request) {
+  if (!request) return real().Start(request);
   Record* record = find_request(*request);
   if (record) unpin(*record);
   if (record && record->active) return real().Start(request);
@@ -362,7 +364,7 @@ int nigh_mpi_Start(MPI_Request* request) {
 }
 
 int nigh_mpi_Startall(int count, MPI_Request requests[]) {
-  if (g_table.size() == 0 && !look_early()) return real().Startall(count, requests);
+  if ((g_table.size() == 0 && !look_early()) || !requests) return real().Startall(count, requests);
   for (int i = 0; i < count; ++i) {
     const int error = nigh_mpi_Start(&requests[i]);
     if (error != MPI_SUCCESS) return error;

@@ -78,11 +78,19 @@ bool land(const Landing& landing, const MPI_Status& status, std::uint64_t& bytes
 }
 
 int finish_receive(const Landing& landing, MPI_Status& status) {
+  Later later;
+  const int error = finish_receive(landing, status, later);
+  later.raise_now();
+  return error;
+}
+
+int finish_receive(const Landing& landing, MPI_Status& status, Later& later) {
   std::uint64_t bytes = 0;
   int error = MPI_SUCCESS;
   if (status_cancelled(status) || !landing.type || !land(landing, status, bytes, error)) return MPI_SUCCESS;
   set_status_bytes(status, bytes);
-  return error == MPI_SUCCESS ? MPI_SUCCESS : raise(landing.comm, error);
+  if (error != MPI_SUCCESS) later.add(landing.comm, error);
+  return error;
 }
 
 namespace {

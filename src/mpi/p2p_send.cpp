@@ -17,6 +17,8 @@ std::size_t g_threshold = 0;
 
 namespace {
 
+int most_tag = 32767;  // MPI_TAG_UB
+
 // Measured (docs/decisions/0012): from here on our way is the faster one.
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::size_t default_threshold = 4000;
@@ -35,6 +37,11 @@ void start() {
       say("NIGH_MPI_P2P_MIN must be a number of bytes; the built-in threshold stays.");
   }
   if (g_threshold < wire_bytes) g_threshold = wire_bytes;
+  void* value = nullptr;
+  int found = 0;
+  if (real().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found) == MPI_SUCCESS &&
+      found)
+    most_tag = *static_cast<int*>(value);
 }
 void stop() {}
 const Hooks hooks(start, stop);
@@ -58,17 +65,43 @@ constexpr bool library_is_mpich = true;
 constexpr bool library_is_mpich = false;
 #endif
 
+// Memory that nobody has.
+bool is_nowhere(const void* buffer, const TypeInfo& info) {
+  return buffer == MPI_IN_PLACE || reinterpret_cast<std::intptr_t>(buffer) + info.lower == 0;
+}
+
 }  // namespace
+
+bool is_plain(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              bool receives) {
+  const TypeInfo* info = type_info(type);
+  const CommState* state = comm_state(comm);
+  if (!info || !info->committed || !state || count < 0) return false;
+  const bool known = (peer >= 0 && peer < state->peers) || peer == MPI_PROC_NULL;
+  if (!known && !(receives && peer == MPI_ANY_SOURCE)) return false;
+  if ((tag < 0 || tag > most_tag) && !(receives && tag == MPI_ANY_TAG)) return false;
+  return count == 0 || info->size == 0 || !is_nowhere(buffer, *info);
+}
+
+// Asked of the library by a message to ourselves. If it has none, the program's call is the library's, which
+// raises that.
+bool buffer_has_room() {
+  constexpr int own_tag = 32767;
+  char data[wire_bytes] = {};
+  const MPI_Comm self = own_comm();
+  return self != MPI_COMM_NULL && real().Bsend(data, wire_bytes, MPI_BYTE, 0, own_tag, self) == MPI_SUCCESS &&
+         real().Recv(data, wire_bytes, MPI_BYTE, 0, own_tag, self, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
 
 bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count count, MPI_Datatype type,
              int dest, int tag, MPI_Comm comm) {
   out.info = type_info(type);
-  if (!out.info || count <= 0 || dest < 0) return false;
+  if (!out.info || !out.info->committed || count <= 0 || dest < 0) return false;
   if (__builtin_mul_overflow(out.info->size, static_cast<std::size_t>(count), &out.bytes)) return false;
   if (out.bytes < g_threshold && out.bytes != wire_bytes) return false;
   const CommState* state = comm_state(comm);
   if (!state) return left(function, Fate::foreign);
-  if (dest >= state->peers) return false;
+  if (dest >= state->peers || tag < 0 || tag > most_tag || is_nowhere(buffer, *out.info)) return false;
   out.to = state->space[static_cast<std::size_t>(dest)];
   if (out.to < 0) return left(function, state->inter ? Fate::inter : Fate::distant);
   auto& space = *process().space;
@@ -176,7 +209,7 @@ int bsend(Function function, Bsend whole, const void* buffer, Count count, MPI_D
   const TypeInfo* info = type_info(type);
   Outgoing out;
   if (!info || count < 0 || info->size * static_cast<std::size_t>(count) != wire_bytes ||
-      !prepare(out, function, buffer, count, type, dest, tag, comm))
+      !prepare(out, function, buffer, count, type, dest, tag, comm) || !buffer_has_room())
     return whole(buffer, count, type, dest, tag, comm);
   Descriptor wire;
   const OrderLock lock(out.to);

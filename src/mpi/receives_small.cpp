@@ -92,7 +92,7 @@ void take(SmallReceive& receive, message::Offer* offer) {
 
 }  // namespace
 
-int settle_small(MPI_Request was, MPI_Status& status, bool keep) {
+int settle_small(MPI_Request was, MPI_Status& status, Later& later, bool keep) {
   if (was == MPI_REQUEST_NULL || status_cancelled(status)) return MPI_SUCCESS;
   SmallReceive* receive = g_small_receives.find(handle_bits_of(was));
   if (!receive) return MPI_SUCCESS;
@@ -107,7 +107,8 @@ int settle_small(MPI_Request was, MPI_Status& status, bool keep) {
     set_status_bytes(status, receive->type->size * static_cast<std::size_t>(receive->count));
   if (keep) return MPI_SUCCESS;
   receive->buffer = nullptr;
-  return error == MPI_SUCCESS ? MPI_SUCCESS : raise(receive->comm, error);
+  if (error != MPI_SUCCESS) later.add(receive->comm, error);
+  return error;
 }
 
 bool promote_small(MPI_Request handle) {

@@ -61,13 +61,21 @@ extern SmallReceives g_small_receives;
 extern bool g_small_posted;
 
 // The library has completed `was`, not a receive of the table, with wire_bytes bytes in its status: brings
-// the payload if that was a descriptor, corrects the status, raises what is to be raised and returns it.
+// the payload if that was a descriptor, corrects the status, says what is to be raised and returns it.
 // `keep`: the request is not over (MPI_Request_get_status).
-int settle_small(MPI_Request was, MPI_Status& status, bool keep = false);
+int settle_small(MPI_Request was, MPI_Status& status, Later& later, bool keep = false);
+inline int settle_other(MPI_Request was, MPI_Status& status, int error, Later& later) {
+  if (!g_small_posted || error != MPI_SUCCESS || status_bytes(status) != wire_bytes) [[likely]]
+    return error;
+  return settle_small(was, status, later);
+}
 inline int settle_other(MPI_Request was, MPI_Status& status, int error) {
   if (!g_small_posted || error != MPI_SUCCESS || status_bytes(status) != wire_bytes) [[likely]]
     return error;
-  return settle_small(was, status);
+  Later later;
+  const int code = settle_small(was, status, later);
+  later.raise_now();
+  return code;
 }
 // The library has completed the user's request that was `was`.
 inline int settle_found(MPI_Request was, MPI_Status& status, int error) {

@@ -178,11 +178,12 @@ void disown(MPI_Request* request) {
   make_idle(*record);
 }
 
-int conclude(Record& record, MPI_Request* request, MPI_Status& status) {
+int conclude(Record& record, MPI_Request* request, MPI_Status& status, Later& later) {
   Operation* operation = record.operation;
   deactivate(record);
   make_empty(status);
   const int error = operation->end(status);
+  if (error != MPI_SUCCESS && operation->raise_on != MPI_COMM_NULL) later.add(operation->raise_on, error);
   if (operation->persistent) return error;
   operation->release();
   make_idle(record);
@@ -267,14 +268,22 @@ void untrack(Record& record) {
 }
 
 int settle(Record& record, MPI_Status& status, int library_error) {
+  Later later;
+  const int error = settle(record, status, library_error, later);
+  later.raise_now();
+  return error;
+}
+
+int settle(Record& record, MPI_Status& status, int library_error, Later& later) {
   const Landing landing = {
       .buffer = record.buffer, .count = record.count, .type = record.type, .comm = record.comm};
   int error = library_error;
   if (record.delivered) {
     set_status_bytes(status, record.bytes);
-    error = record.error == MPI_SUCCESS ? MPI_SUCCESS : raise(record.comm, record.error);
+    error = record.error;
+    if (error != MPI_SUCCESS) later.add(record.comm, error);
   } else if (library_error == MPI_SUCCESS && status_bytes(status) == wire_bytes) {
-    error = finish_receive(landing, status);
+    error = finish_receive(landing, status, later);
   }
   if (record.persistent)
     deactivate(record);

@@ -27,7 +27,7 @@ class Operation {
   // The same when the caller waits for more than this: no need to end what could end by itself.
   virtual bool attend() { return advance(); }
   // It has ended, and the user learns of it now. `status` is never null and was made empty; returns what
-  // becomes its MPI_ERROR (raise() was called where that is not MPI_SUCCESS).
+  // becomes its MPI_ERROR; an error that the library has not raised yet is to be raised on `raise_on`.
   virtual int end(MPI_Status& status) = 0;
   // The user's handle is gone: after end(), after MPI_Request_free of one that has ended, or at MPI_Finalize.
   // Frees what it holds, itself included.
@@ -38,6 +38,7 @@ class Operation {
   // Nobody but the operation itself can let it end now (all else that the caller waits for is there).
   virtual void hasten() {}
 
+  MPI_Comm raise_on = MPI_COMM_NULL;
   bool persistent = false;  // end() makes it inactive, not free
   bool active = true;
   // Peers depend on its being driven whatever this rank waits for (a collective). Others (a send that was

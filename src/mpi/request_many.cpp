@@ -6,138 +6,12 @@
 // message for us waits for his buffer, as we may wait for ours. What is not ours is the library's in one
 // call, and when nothing in the array is ours, so is the whole call.
 #include <cstdlib>
-#include <cstring>
-#include <utility>
 
 #include "mpi/ours.hpp"
-#include "mpi/receives_small.hpp"
+#include "mpi/request_batch.hpp"
 
 namespace nigh::mpi {
 namespace {
-
-constexpr int few = 128;  // requests of one call for which no memory must be got
-
-// The user's array, and which of its requests are ours.
-class Batch {
- public:
-  Batch(int count, MPI_Request* requests) : count_(count), requests_(requests) {
-    auto* memory =
-        count <= few ? first_ : static_cast<char*>(std::malloc(each * static_cast<std::size_t>(count)));
-    ok_ = memory != nullptr;
-    if (!ok_) return;
-    records_ = reinterpret_cast<Record**>(memory);
-    statuses_ = reinterpret_cast<MPI_Status*>(memory + sizeof(Record*) * static_cast<std::size_t>(count));
-    hidden_ = reinterpret_cast<MPI_Request*>(statuses_ + count);
-    were_ = hidden_ + count;
-    indices_ = reinterpret_cast<int*>(were_ + count);
-    std::memcpy(were_, requests, sizeof(MPI_Request) * static_cast<std::size_t>(count));
-    if (no_requests()) {
-      std::memset(static_cast<void*>(records_), 0, sizeof(Record*) * static_cast<std::size_t>(count));
-      return;
-    }
-    for (int i = 0; i < count; ++i) {
-      Record* record = find_request(requests[i]);
-      if (record && !record->active) {
-        unpin(*record);
-        record = nullptr;
-      }
-      records_[i] = record;
-      if (!record) continue;
-      ++ours;
-      if (record->carrier) {
-        ++carriers;
-        requests[i] = MPI_REQUEST_NULL;
-      } else if (record->large) {
-        ++large;
-      }
-    }
-  }
-  // What has not ended is the user's again.
-  ~Batch() {
-    for (int i = 0; ours != 0 && i < count_; ++i)
-      if (records_[i]) {
-        if (records_[i]->carrier) requests_[i] = records_[i]->handle;
-        unpin(*records_[i]);
-      }
-    if (ok_ && count_ > few) std::free(static_cast<void*>(records_));
-  }
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
-
-  [[nodiscard]] bool ok() const { return ok_; }
-  // The library can be left to it; but if small receives were posted, statuses must be looked at.
-  [[nodiscard]] bool none() const { return ours == 0 && !must_drive(); }
-  [[nodiscard]] bool whole() const { return none() && !g_small_posted; }
-  [[nodiscard]] MPI_Status* statuses() { return statuses_; }
-  [[nodiscard]] int* indices() { return indices_; }
-  [[nodiscard]] int* more_indices() { return indices_ + count_; }
-  [[nodiscard]] Record* at(int i) const { return records_[i]; }
-
-  // MPI_Testsome (MPI_Waitsome) on what the library sees.
-  int look(int& ended, bool wait = false) {
-    return (wait ? real().Waitsome : real().Testsome)(count_, requests_, &ended, indices_, statuses_);
-  }
-  // The same, but of the library's own requests only on the first that has not ended.
-  int look_in_turn(int& ended) {
-    int turn = 0;
-    while (turn < count_ && (records_[turn] || requests_[turn] == MPI_REQUEST_NULL)) ++turn;
-    bool hidden = false;
-    for (int i = turn + 1; i < count_; ++i) {
-      if (records_[i]) continue;
-      hidden = hidden || requests_[i] != MPI_REQUEST_NULL;
-      hidden_[i] = std::exchange(requests_[i], MPI_REQUEST_NULL);
-    }
-    const int error = look(ended);
-    for (int i = turn + 1; i < count_; ++i)
-      if (!records_[i]) requests_[i] = hidden_[i];
-    const bool inactive = ended == MPI_UNDEFINED && hidden;  // a persistent one that is not started
-    return inactive ? look(ended) : error;
-  }
-  // The library has completed request i.
-  int received(int i, MPI_Status& status, int error) {
-    Record* record = records_[i];
-    if (!record) return settle_other(were_[i], status, error);
-    if (record->carrier) return error;
-    records_[i] = nullptr;
-    --ours;
-    return settle(*record, status, error);
-  }
-  // The carrier at i, if its operation has ended; -1: it has not, or it is none.
-  int try_carrier(int i, MPI_Status& status, bool attend = false) {
-    Record* record = records_[i];
-    if (!record || !record->carrier || !advance(*record->operation, attend)) return -1;
-    return conclude_at(i, status);
-  }
-  int conclude_at(int i, MPI_Status& status) {
-    Record* record = records_[i];
-    records_[i] = nullptr;
-    --ours;
-    --carriers;
-    requests_[i] = record->handle;
-    return conclude(*record, &requests_[i], status);
-  }
-  bool all_carriers_ended() {
-    bool all = true;
-    for (int i = 0; carriers != 0 && i < count_; ++i)
-      if (records_[i] && records_[i]->carrier && !advance(*records_[i]->operation)) all = false;
-    return all;
-  }
-
-  int ours = 0, carriers = 0, large = 0;
-
- private:
-  static constexpr std::size_t each =
-      sizeof(Record*) + sizeof(MPI_Status) + 2 * sizeof(int) + 2 * sizeof(MPI_Request);
-  int count_;
-  MPI_Request* requests_;
-  Record** records_ = nullptr;
-  MPI_Status* statuses_ = nullptr;
-  MPI_Request* hidden_ = nullptr;
-  MPI_Request* were_ = nullptr;
-  int* indices_ = nullptr;
-  bool ok_ = false;
-  alignas(16) char first_[few * each];
-};
 
 // MPI_Test/Waitsome on what the library sees and what it does not: the number that ended, MPI_UNDEFINED when
 // nothing was active. Errors of single requests are in the statuses; `failed` tells that there are some.
@@ -149,6 +23,7 @@ int some(Batch& batch, int count, int* indices, MPI_Status* statuses, int& faile
   MPI_Status* library = batch.statuses();
   const int error = attend && g_in_turn.load(std::memory_order_relaxed) ? batch.look_in_turn(ended)
                                                                         : batch.look(ended, wait);
+  if (batch.settled()) return failed = error, 0;
   const bool nothing = ended == MPI_UNDEFINED;
   if (error != MPI_SUCCESS) failed = error;
   if (nothing || (error != MPI_SUCCESS && error != MPI_ERR_IN_STATUS)) ended = 0;
@@ -205,7 +80,9 @@ void keep_error(MPI_Status& to, const MPI_Status& from, bool failed, int error) 
 
 // The library waits for all at once; then the payloads. For receives that hardly are descriptors.
 int wait_direct(Batch& batch, int count, MPI_Request* requests, MPI_Status* statuses) {
+  batch.written.statuses = statuses;
   const int error = real().Waitall(count, requests, statuses);
+  if (batch.settled()) return error;
   const bool in_status = error == MPI_ERR_IN_STATUS;
   if (error != MPI_SUCCESS && !in_status) return error;
   bool failed = false;
@@ -233,6 +110,7 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   Patiently patience;
   for (;;) {
     const int ended = some(batch, count, indices, found.get(), failed, true);
+    if (batch.settled()) return failed;
     if (ended == MPI_UNDEFINED || (failed != MPI_SUCCESS && failed != MPI_ERR_IN_STATUS)) break;
     for (int k = 0; k < ended; ++k) results.get()[indices[k]] = found.get()[k];
     if (ended != 0) continue;
@@ -245,8 +123,8 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   return failed;
 }
 
-[[gnu::noinline]] int waitall(int count, MPI_Request* requests, MPI_Status* wanted) {
-  Batch batch(count, requests);
+int waitall(int count, MPI_Request* requests, MPI_Status* wanted, Later& later) {
+  Batch batch(count, requests, later);
   if (!batch.ok() || batch.whole()) return real().Waitall(count, requests, wanted);
   Statuses statuses(count, wanted);
   if (!statuses.get()) return MPI_ERR_NO_MEM;
@@ -255,14 +133,16 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   return wait_all(batch, count, statuses.get());
 }
 
-[[gnu::noinline]] int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted) {
-  Batch batch(count, requests);
+int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted, Later& later) {
+  Batch batch(count, requests, later);
   if (!batch.ok() || batch.whole()) return real().Testall(count, requests, flag, wanted);
   Statuses statuses(count, wanted);
   if (!statuses.get()) return MPI_ERR_NO_MEM;
   *flag = 0;
   int error = MPI_SUCCESS;
+  batch.written.statuses = statuses.get();
   if (batch.all_carriers_ended()) error = real().Testall(count, requests, flag, statuses.get());
+  if (batch.settled()) return error;
   const bool in_status = error == MPI_ERR_IN_STATUS;
   if (!*flag && !in_status) {
     for (int i = 0; i < count; ++i)
@@ -289,9 +169,9 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   return failed;
 }
 
-[[gnu::noinline]] int somes(bool wait, int count, MPI_Request* requests, int* ended, int* indices,
-                            MPI_Status* wanted) {
-  Batch batch(count, requests);
+int somes(bool wait, int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* wanted,
+          Later& later) {
+  Batch batch(count, requests, later);
   if (!batch.ok() || batch.whole())
     return (wait ? real().Waitsome : real().Testsome)(count, requests, ended, indices, wanted);
   Statuses statuses(count, MPI_STATUSES_IGNORE);
@@ -300,6 +180,7 @@ int wait_all(Batch& batch, int count, MPI_Status* statuses) {
   Patiently patience;
   for (;;) {
     *ended = some(batch, count, indices, statuses.get(), failed, false, wait && batch.none());
+    if (batch.settled()) return failed;
     if (*ended != 0 || !wait || failed != MPI_SUCCESS) break;
     drive();
     patience.wait();
@@ -315,8 +196,12 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
               int& error) {
   int flag = wait ? 1 : 0;
   const bool active = batch.carriers != 0;
+  const int one_ended = 1;
+  batch.written = {.statuses = &status, .indices = index, .ended = &one_ended};
   error = wait ? real().Waitany(count, requests, index, &status)
                : real().Testany(count, requests, index, &flag, &status);
+  batch.written = {};
+  if (batch.settled()) return true;
   if (*index != MPI_UNDEFINED && (flag || error != MPI_SUCCESS)) {
     error = batch.received(*index, status, error);
     return true;
@@ -332,9 +217,9 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
   return flag && !active;
 }
 
-[[gnu::noinline]] int any(bool wait, int count, MPI_Request* requests, int* index, int* flag,
-                          MPI_Status* status) {
-  Batch batch(count, requests);
+int any(bool wait, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status,
+        Later& later) {
+  Batch batch(count, requests, later);
   if (!batch.ok() || batch.whole())
     return wait ? real().Waitany(count, requests, index, status)
                 : real().Testany(count, requests, index, flag, status);
@@ -344,12 +229,22 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
   Patiently patience;
   for (;;) {
     *flag = any_once(batch, wait && batch.none(), count, requests, index, *status, error) ? 1 : 0;
+    if (batch.settled()) return error;
     if (*flag || !wait) break;
     drive();
     patience.wait();
   }
   if (!*flag) *index = MPI_UNDEFINED;
   if (!*flag || must_drive()) drive();
+  return error;
+}
+
+// Calls it; the array is the user's again when an error of ours is raised.
+template <class Call>
+[[gnu::noinline]] int raising_after(Call&& call) {
+  Later later;
+  const int error = call(later);
+  later.raise_now();
   return error;
 }
 
@@ -372,32 +267,44 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
 using namespace nigh::mpi;
 
 int nigh_mpi_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || no_statuses(statuses))
+      [[likely]]
     return real().Waitall(count, requests, statuses);
-  return waitall(count, requests, statuses);
+  return raising_after([&](Later& later) { return waitall(count, requests, statuses, later); });
 }
 int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
-    return look(flag, [&] { return real().Testall(count, requests, flag, statuses); });
-  return look(flag, [&] { return testall(count, requests, flag, statuses); });
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || !flag ||
+      no_statuses(statuses)) [[likely]]
+    return flag ? look(flag, [&] { return real().Testall(count, requests, flag, statuses); })
+                : real().Testall(count, requests, flag, statuses);
+  return look(flag, [&] {
+    return raising_after([&](Later& later) { return testall(count, requests, flag, statuses, later); });
+  });
 }
 int nigh_mpi_Waitsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || !ended || !indices ||
+      no_statuses(statuses)) [[likely]]
     return real().Waitsome(count, requests, ended, indices, statuses);
-  return somes(true, count, requests, ended, indices, statuses);
+  return raising_after(
+      [&](Later& later) { return somes(true, count, requests, ended, indices, statuses, later); });
 }
 int nigh_mpi_Testsome(int count, MPI_Request requests[], int* ended, int indices[], MPI_Status statuses[]) {
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || !ended || !indices ||
+      no_statuses(statuses)) [[likely]]
     return real().Testsome(count, requests, ended, indices, statuses);
-  return somes(false, count, requests, ended, indices, statuses);
+  return raising_after(
+      [&](Later& later) { return somes(false, count, requests, ended, indices, statuses, later); });
 }
 int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0) [[likely]]
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || !index ||
+      no_status(status)) [[likely]]
     return real().Waitany(count, requests, index, status);
   int flag = 0;
-  return any(true, count, requests, index, &flag, status);
+  return raising_after([&](Later& later) { return any(true, count, requests, index, &flag, status, later); });
 }
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  if (!requests || !index || !flag || no_status(status)) [[unlikely]]
+    return real().Testany(count, requests, index, flag, status);
   if (count == 1 && library_first()) [[likely]] {
     const MPI_Request was = *requests;
     MPI_Status own;
@@ -410,5 +317,8 @@ int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, M
   }
   if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0)
     return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
-  return look(flag, [&] { return any(false, count, requests, index, flag, status); });
+  return look(flag, [&] {
+    return raising_after(
+        [&](Later& later) { return any(false, count, requests, index, flag, status, later); });
+  });
 }

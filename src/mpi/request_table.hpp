@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "message/atomic.hpp"
+#include "mpi/handlers.hpp"
 #include "mpi/p2p_wire.hpp"
 #include "mpi/process.hpp"
 #include "mpi/request.hpp"
@@ -149,6 +150,9 @@ struct LargeReceives {
 };
 extern LargeReceives g_large;
 
+// Null where it must not be: the library says so.
+inline bool no_status(const MPI_Status* status) { return !status && MPI_STATUS_IGNORE != nullptr; }
+inline bool no_statuses(const MPI_Status* statuses) { return !statuses && MPI_STATUSES_IGNORE != nullptr; }
 inline bool no_requests() { return g_live.load(std::memory_order_relaxed) == 0; }
 inline void add(std::atomic<int>& counter, int by) {
   if (g_process.multiple)
@@ -192,12 +196,14 @@ void activate(Record& record);
 // The library has completed it with this status: brings the payload, corrects the status; returns its error,
 // raised already if it is ours. The record is gone, or inactive if persistent.
 int settle(Record& record, MPI_Status& status, int library_error);
+// The same, but what is ours is raised later.
+int settle(Record& record, MPI_Status& status, int library_error, Later& later);
 // Takes what has come for large receives that nobody waits for just now, unless others are at it; for this
 // one.
 void deliver_posted();
 void deliver(Record& record);
 // The carrier's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless persistent.
-int conclude(Record& record, MPI_Request* request, MPI_Status& status);
+int conclude(Record& record, MPI_Request* request, MPI_Status& status, Later& later);
 // Operation::advance, or attend, with the care that driven ones need.
 bool advance(Operation& operation, bool attend = false);
 // The library may have requests that go on by MPI calls of its own (ROMIO's non-blocking collective

@@ -49,7 +49,8 @@ int library_wait(MPI_Request* request, MPI_Status* status) {
 // The common case of one thread: a request that is not ours, or a receive that brings no descriptor.
 [[gnu::noinline]] int wait(MPI_Request* request, MPI_Status* status);
 inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
-  if (process().multiple || must_drive() || *request == MPI_REQUEST_NULL) return wait(request, status);
+  if (process().multiple || must_drive() || handlers_made() || *request == MPI_REQUEST_NULL)
+    return wait(request, status);
   Record* record = g_table.find(handle_bits_of(*request));
   if (!record) return plain_wait(request, status);
   if (record->carrier || !record->active || record->persistent || record->delivered)
@@ -67,6 +68,22 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
+// A receive of ours in a call of the library's that a handler may leave. `ends`: what is not an error ends
+// it.
+template <class Call>
+int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* flag = nullptr) {
+  int error = MPI_SUCCESS;
+  {
+    Later none;  // the library raises it
+    const Settled receive([&](int code) { settle(record, status, code, none); });
+    error = call();
+    if (receive.settled()) return error;
+  }
+  if (ends || *flag || error != MPI_SUCCESS) return settle(record, status, error);
+  unpin(record);
+  return MPI_SUCCESS;
+}
+
 [[gnu::noinline]] int wait(MPI_Request* request, MPI_Status* status) {
   Record* record = find_request(*request);
   if (record && !record->active) unpin(*record);
@@ -76,14 +93,16 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
     const MPI_Request was = *request;
     return settle_other(was, *status, library_wait(request, status));
   }
-  if (!record->carrier) return settle(*record, *status, library_wait(request, status));
+  if (!record->carrier) return held(*record, *status, [&] { return library_wait(request, status); }, true);
   Patiently patience;
   while (!advance(*record->operation)) {
     drive();
     patience.wait();
   }
-  const int error = conclude(*record, request, *status);
+  Later later;
+  const int error = conclude(*record, request, *status, later);
   if (must_drive()) drive();
+  later.raise_now();
   return error;
 }
 
@@ -92,23 +111,21 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   int error = MPI_SUCCESS;
+  Later later;
   if (!record || !record->active) {
     if (record) unpin(*record);
     error = plain_test(request, flag, status);
   } else if (!record->carrier) {
-    error = real().Test(request, flag, status);
-    if (*flag || error != MPI_SUCCESS)
-      error = settle(*record, *status, error);
-    else
-      unpin(*record);
+    error = held(*record, *status, [&] { return real().Test(request, flag, status); }, false, flag);
   } else {
     *flag = advance(*record->operation) ? 1 : 0;
     if (*flag)
-      error = conclude(*record, request, *status);
+      error = conclude(*record, request, *status, later);
     else
       drive();
   }
   if (must_drive()) drive();
+  later.raise_now();
   return error;
 }
 
@@ -131,8 +148,10 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
   if (record && !record->active) unpin(*record);
   if (!record || !record->active) {
     const int error = real().Request_get_status(request, flag, status);
-    if (g_small_posted && error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes)
-      settle_small(request, *status, true);
+    if (g_small_posted && error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes) {
+      Later none;
+      settle_small(request, *status, none, true);
+    }
     return error;
   }
   if (record->carrier) {
@@ -156,12 +175,16 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
 using namespace nigh::mpi;
 
 int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
+  if (!request || no_status(status)) [[unlikely]]
+    return real().Wait(request, status);
   if (no_requests() && !must_drive()) [[likely]]
     return plain_wait(request, status);
   return wait_quickly(request, status);
 }
 
 int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (!request || !flag || no_status(status)) [[unlikely]]
+    return real().Test(request, flag, status);
   if (!library_first()) [[unlikely]]
     return look(flag, [&] { return test(request, flag, status); });
   const MPI_Request was = *request;
@@ -175,11 +198,13 @@ int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  if (no_requests() && !g_small_posted) return real().Request_get_status(request, flag, status);
+  if ((no_requests() && !g_small_posted) || !flag || no_status(status))
+    return real().Request_get_status(request, flag, status);
   return get_status(request, flag, status);
 }
 
 int nigh_mpi_Request_free(MPI_Request* request) {
+  if (!request) return real().Request_free(request);
   forget_terms(*request);
   Record* record = find_request(*request);
   if (!record && promote_small(*request)) record = find_request(*request);
@@ -199,6 +224,7 @@ int nigh_mpi_Request_free(MPI_Request* request) {
 }
 
 int nigh_mpi_Cancel(MPI_Request* request) {
+  if (!request) return real().Cancel(request);
   Record* record = find_request(*request);
   if (!record || !record->carrier) {
     if (record) unpin(*record);

@@ -48,7 +48,7 @@ void recycle(TypeInfo* info) {
   info->layout = {};
   info->type = MPI_DATATYPE_NULL;
   info->contiguous = info->opaque = info->shared_layout = false;
-  info->splits_well = true;
+  info->splits_well = info->committed = true;
   const std::lock_guard lock(listing);
   info->next = unused;
   unused = info;
@@ -79,6 +79,12 @@ bool keep_layout(TypeInfo& info, const Blocks& blocks) {
   return true;
 }
 
+// A type of ours that is one element of the user's. No duplicate: that would call the functions of the
+// attributes which the program has given it.
+bool wrap(MPI_Datatype type, MPI_Datatype& own) {
+  return real().Type_contiguous(1, type, &own) == MPI_SUCCESS && real().Type_commit(&own) == MPI_SUCCESS;
+}
+
 // All of `info` but its handle and users.
 bool describe(MPI_Datatype type, TypeInfo& info) {
   MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
@@ -97,7 +103,7 @@ bool describe(MPI_Datatype type, TypeInfo& info) {
   info.opaque = !known || sum != info.size;
   const std::size_t basic = info.size != 0 && wire_bytes % info.size == 0 ? info.size : basic_size(type);
   info.splits_well = basic != 0 && wire_bytes % basic == 0;
-  if (info.opaque) return info.named || real().Type_dup(type, &info.type) == MPI_SUCCESS;
+  if (info.opaque) return info.named || wrap(type, info.type);
   if (blocks.count == 1) info.lower = blocks.data[0].offset;
   info.contiguous = blocks.count == 0 || (blocks.count == 1 && info.extent == size);
   return info.contiguous || keep_layout(info, blocks);
@@ -144,26 +150,61 @@ TypeInfo* make(MPI_Datatype type, std::uintptr_t bits) {
   return info;
 }
 
-void start() { real().Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr); }
+// Of this process alone, as MPI_COMM_SELF, on which the user may wait for any message, and whose error
+// handler is his. A split, because a duplicate would call what the user has attached.
+void start() {
+  real().Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr);
+  if (real().Comm_split(MPI_COMM_SELF, 0, 0, &self) != MPI_SUCCESS) self = MPI_COMM_NULL;
+  if (self != MPI_COMM_NULL) real().Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+}
 void stop() {
+  keyval = MPI_KEYVAL_INVALID;
   if (self != MPI_COMM_NULL) real().Comm_free(&self);
 }
 const Hooks hooks(start, stop);
 
+// What is no type must not be asked anything about: the answer would be an error of another function than the
+// program has called. Open MPI takes any address for one.
+#ifdef OPEN_MPI
+constexpr bool any_is_valid = true;
+#else
+constexpr bool any_is_valid = false;
+#endif
+
+// Whether the library would send elements of it: it is valid and committed. Nobody gets one.
+bool sendable(MPI_Datatype type) {
+  return self != MPI_COMM_NULL && real().Send(&self, 1, type, MPI_PROC_NULL, 0, self) == MPI_SUCCESS;
+}
+
 }  // namespace
 
+MPI_Comm own_comm() { return self; }
+
 TypeInfo* type_info_slow(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL || keyval == MPI_KEYVAL_INVALID) return nullptr;
   const auto bits = handle_bits_of(type);
+  if (bits == 0 || type == MPI_DATATYPE_NULL || keyval == MPI_KEYVAL_INVALID) return nullptr;
+  const bool committed = sendable(type);
+  if (!committed && !any_is_valid) return nullptr;
   const std::lock_guard lock(making);
   TypeInfo* info = find_known(type, bits);
   if (!info) info = make(type, bits);
   if (!info) return nullptr;
+  info->committed = committed;
+  if (!committed) return info;
   const std::size_t elements = info->size == 0 ? 0xffff : (wire_bytes + info->size - 1) / info->size;
   const std::size_t i = type_cache_index(bits);
   g_type_cache[i].store(info, std::memory_order_release);
   g_type_low[i].store(bits << 16 | elements, std::memory_order_relaxed);
   return info;
+}
+
+void forget_type(MPI_Datatype type) {
+  void* value = nullptr;
+  int found = 0;
+  if (handle_bits_of(type) == 0 || type == MPI_DATATYPE_NULL || keyval == MPI_KEYVAL_INVALID) return;
+  if (!any_is_valid && !sendable(type)) return;
+  if (real().Type_get_attr(type, keyval, &value, &found) == MPI_SUCCESS && found)
+    real().Type_delete_attr(type, keyval);
 }
 
 void drop_slow(TypeInfo* info) {
@@ -193,23 +234,13 @@ MPI_Datatype handle_of(const TypeInfo& info) {
   return type;
 }
 
-// Of this process alone, as MPI_COMM_SELF, on which the user may wait for any message. A split, because a
-// duplicate would call what the user has attached. Null: the library refused.
-MPI_Comm own_self() {
-  static std::mutex lock;
-  const std::lock_guard guard(lock);
-  if (self == MPI_COMM_NULL) real().Comm_split(MPI_COMM_SELF, 0, 0, &self);
-  return self;
-}
-
 // A message to ourselves: the library itself cuts elements where the bytes end.
 bool to_self(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
              MPI_Datatype to_type) {
   static std::atomic<unsigned> calls = 0;  // threads may be here at once
-  const int tag = static_cast<int>(calls.fetch_add(1, std::memory_order_relaxed) % 32768);
-  const MPI_Comm comm = own_self();
-  return comm != MPI_COMM_NULL && real().Sendrecv(from, from_count, from_type, 0, tag, to, to_count, to_type,
-                                                  0, tag, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  const int tag = static_cast<int>(calls.fetch_add(1, std::memory_order_relaxed) % 32767);
+  return self != MPI_COMM_NULL && real().Sendrecv(from, from_count, from_type, 0, tag, to, to_count, to_type,
+                                                  0, tag, self, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
 char* element_at(const void* buffer, const TypeInfo& info, MPI_Count i) {
@@ -273,10 +304,6 @@ using nigh::mpi::real;
 
 // Our attribute goes before the type: why, see detach_state() in comm.cpp.
 int nigh_mpi_Type_free(MPI_Datatype* type) {
-  void* value = nullptr;
-  int found = 0;
-  if (type && *type != MPI_DATATYPE_NULL && nigh::mpi::keyval != MPI_KEYVAL_INVALID &&
-      real().Type_get_attr(*type, nigh::mpi::keyval, &value, &found) == MPI_SUCCESS && found)
-    real().Type_delete_attr(*type, nigh::mpi::keyval);
+  if (type) nigh::mpi::forget_type(*type);
   return real().Type_free(type);
 }

@@ -32,15 +32,17 @@ struct TypeInfo {
   bool contiguous = false;  // any number of elements is one piece, from `lower` on
   bool opaque = false;      // too many blocks, or built in a way we don't know: only the library can walk it
   bool named = false;
+  bool committed = true;    // as far as asked: one that is not is asked about again, and is in no cache
   bool splits_well = true;  // a message of it may end after wire_bytes bytes: no basic element is cut there
   message::Layout layout;   // unless opaque; the blocks are in memory of the space
   bool shared_layout = false;             // ... so that peers can read them; else they are ours alone
-  MPI_Datatype type = MPI_DATATYPE_NULL;  // opaque: a duplicate of our own that outlives the user's
+  MPI_Datatype type = MPI_DATATYPE_NULL;  // opaque: one element, a type of our own that outlives the user's
   std::atomic<int> users = 0;             // the attribute, and messages under way
   TypeInfo* next = nullptr;
 };
 
-// nullptr: not a valid type, or no memory.
+// nullptr: a type that the library refuses in every call (an invalid one; in MPICH also one that is not
+// committed), or no memory.
 TypeInfo* type_info_slow(MPI_Datatype type);
 
 inline constexpr std::size_t type_cache_size = 64;
@@ -67,6 +69,10 @@ inline TypeInfo* type_info(MPI_Datatype type) {
   TypeInfo* info = cached_type_info(type);
   return info ? info : type_info_slow(type);
 }
+
+void forget_type(MPI_Datatype type);  // before the library frees it
+// Of this process alone, with a handler that returns errors; MPI_COMM_NULL: the library refused it.
+MPI_Comm own_comm();
 
 // Keeps it through the user's MPI_Type_free. Predefined ones live for ever.
 inline void hold(TypeInfo* info) {

@@ -27,8 +27,9 @@ template <class Call>
 int make(Call&& call) {
   const Away away;
   count_windows(1);
+  const Settled counted([](int) { count_windows(-1); });
   const int error = call();
-  if (error != MPI_SUCCESS) count_windows(-1);
+  if (error != MPI_SUCCESS && !counted.settled()) count_windows(-1);
   return error;
 }
 

@@ -7,6 +7,7 @@
 #include <nigh/shmem/shmem.h>
 #include <nigh/space.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -82,6 +83,18 @@ void find_peers(Pe& me, const Shown& mine) {
 
 }  // namespace
 
+bool Pe::in_static_data(const void* at) const {
+  const auto* byte = static_cast<const std::byte*>(at);
+  return std::any_of(data.begin(), data.end(), [&](const space::SharedData& piece) {
+    return static_cast<std::size_t>(byte - static_cast<std::byte*>(piece.begin)) < piece.bytes;
+  });
+}
+
+bool Pe::is_symmetric(const void* at) const {
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(at) - heap);
+  return offset < heap_bytes ? symmetric.holds(offset) : in_static_data(at);
+}
+
 void stop(const char* function, const char* what) {
   std::fprintf(stderr, "nigh: %s: %s\n", function, what);
   std::_Exit(1);
@@ -102,7 +115,7 @@ std::byte* remote_slow(const char* function, const void* mine, int to) {
   }
   auto* at = static_cast<std::byte*>(const_cast<void*>(mine));
   if (static_cast<std::size_t>(at - me.heap) < me.heap_bytes) return at + me.distance[number];
-  void* found = me.space->remote(me.near[number], mine);
+  void* found = me.in_static_data(mine) ? me.space->remote(me.near[number], mine) : nullptr;
   if (!found)
     stop(function,
          "the address is not symmetric (neither from shmem_malloc nor a global or static variable)");
@@ -159,6 +172,8 @@ void begin() {
   me->space = nigh_space_object(nigh::space::abi_version);
   if (!me->space) stop("shmem_init", nigh_space_why());
   if (!me->space->share_data()) stop("shmem_init", me->space->why());
+  nigh::space::SharedData piece;
+  for (int i = 0; nigh_space_shared_data(i, &piece); ++i) me->data.push_back(piece);
   // On how many CPUs the job runs is known when all are found: ranks are often bound to one each.
   me->waiter = std::make_unique<nigh::message::Waiter>(*me->space, 1 << 20);
   if (!me->waiter->usable()) stop("shmem_init", "no memory");
@@ -224,7 +239,9 @@ int shmem_pe_accessible(int number) {
 
 void* shmem_ptr(const void* dest, int number) {
   Pe& me = self("shmem_ptr");
-  if (number < 0 || number >= me.size || me.near[static_cast<std::size_t>(number)] < 0) return nullptr;
+  if (number < 0 || number >= me.size || me.near[static_cast<std::size_t>(number)] < 0 ||
+      !me.is_symmetric(dest))
+    return nullptr;
   auto* at = static_cast<std::byte*>(const_cast<void*>(dest));
   if (static_cast<std::size_t>(at - me.heap) < me.heap_bytes)
     return at + me.distance[static_cast<std::size_t>(number)];
@@ -233,8 +250,8 @@ void* shmem_ptr(const void* dest, int number) {
 
 int shmem_addr_accessible(const void* addr, int number) {
   if (shmem_ptr(addr, number)) return 1;
-  return pe->away && number >= 0 && number < pe->size && pe->near[static_cast<std::size_t>(number)] < 0 &&
-         pe->away->symmetric(addr, 1);
+  return pe->away && pe->is_symmetric(addr) && number >= 0 && number < pe->size &&
+         pe->near[static_cast<std::size_t>(number)] < 0 && pe->away->symmetric(addr, 1);
 }
 
 void shmem_info_get_version(int* major, int* minor) {

@@ -20,6 +20,7 @@
 #include "shmem/away.hpp"
 #include "shmem/symmetric_heap.hpp"
 #include "space/process_space.hpp"
+#include "space/shared_data.hpp"
 
 // Opaque in shmem.h.
 struct nigh_shmem_team {
@@ -61,6 +62,10 @@ struct Pe {
   std::vector<std::ptrdiff_t> distance;  // their heap less ours
   std::byte* heap = nullptr;
   std::size_t heap_bytes = 0;
+  std::vector<space::SharedData> data;  // static data that all PEs share
+  // Whether these bytes begin in static data that was shared; in that or in a block of the symmetric heap.
+  [[nodiscard]] bool in_static_data(const void* at) const;
+  [[nodiscard]] bool is_symmetric(const void* at) const;
   std::size_t fast_bytes =
       0;  // heap_bytes, or 0 when the job spans nodes: every access is then a chance to serve
   SymmetricHeap symmetric;

@@ -28,6 +28,7 @@ auto insert_sorted(Ranges& ranges, const Range& range) {
 }  // namespace
 
 void SymmetricHeap::reset(std::size_t bytes) {
+  const std::lock_guard guard(lock_);
   bytes_ = bytes & ~(grain - 1);
   used_.clear();
   free_.clear();
@@ -35,6 +36,7 @@ void SymmetricHeap::reset(std::size_t bytes) {
 }
 
 std::size_t SymmetricHeap::take(std::size_t bytes, std::size_t align) {
+  const std::lock_guard guard(lock_);
   if (bytes > bytes_) return none;
   align = std::max(align, grain);
   std::size_t wanted = round_up(std::max<std::size_t>(bytes, 1), grain);
@@ -52,6 +54,7 @@ std::size_t SymmetricHeap::take(std::size_t bytes, std::size_t align) {
 }
 
 bool SymmetricHeap::give(std::size_t offset) {
+  const std::lock_guard guard(lock_);
   auto found = find_at(used_, offset);
   if (found == used_.end()) return false;
   Range range = {found->begin, found->end, 0};
@@ -73,7 +76,16 @@ std::size_t SymmetricHeap::size_at(std::size_t offset) const {
   return found == used_.end() ? none : found->asked;
 }
 
+bool SymmetricHeap::holds(std::size_t offset) const {
+  const std::lock_guard guard(lock_);
+  const auto after =
+      std::upper_bound(used_.begin(), used_.end(), offset,
+                       [](std::size_t value, const Range& range) { return value < range.begin; });
+  return after != used_.begin() && offset - (after - 1)->begin < (after - 1)->asked;
+}
+
 bool SymmetricHeap::resize(std::size_t offset, std::size_t bytes) {
+  const std::lock_guard guard(lock_);
   auto found = find_at(used_, offset);
   if (found == used_.end() || bytes > bytes_) return false;
   std::size_t end = found->begin + round_up(std::max<std::size_t>(bytes, 1), grain);

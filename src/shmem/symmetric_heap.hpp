@@ -4,10 +4,11 @@
 // The symmetric heap's bookkeeping: offsets only, kept in private memory. It is a pure function of the
 // sequence of calls, which OpenSHMEM requires to be the same on all PEs, so that all PEs arrive at the same
 // offsets without a word between them. First fit over a sorted list of free ranges: deterministic, and small
-// because symmetric objects are few.
+// because symmetric objects are few. Calls that change it are collective; any thread may ask meanwhile.
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <vector>
 
 namespace nigh::shmem {
@@ -25,6 +26,8 @@ class SymmetricHeap {
   [[nodiscard]] std::size_t size_at(std::size_t offset) const;
   // Grows or shrinks in place; false when there is no room behind it.
   bool resize(std::size_t offset, std::size_t bytes);
+  // Whether that byte belongs to a block, of the length that was asked for.
+  [[nodiscard]] bool holds(std::size_t offset) const;
   [[nodiscard]] bool validate() const;
 
  private:
@@ -34,6 +37,7 @@ class SymmetricHeap {
   };
   std::vector<Range> free_, used_;  // each sorted by begin
   std::size_t bytes_ = 0;
+  mutable std::mutex lock_;
 };
 
 }  // namespace nigh::shmem

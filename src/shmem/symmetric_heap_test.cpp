@@ -35,6 +35,18 @@ TEST(SymmetricHeap, TheSameCallsGiveTheSameOffsets) {
   }
 }
 
+TEST(SymmetricHeap, ABlockHoldsWhatWasAskedFor) {
+  SymmetricHeap heap;
+  heap.reset(1 << 16);
+  const std::size_t a = heap.take(100, 64), b = heap.take(64, 64);
+  for (const std::size_t at : {a, a + 99, b, b + 63}) EXPECT_TRUE(heap.holds(at));
+  for (const std::size_t at : {a + 100, a + 127, b + 64, std::size_t{1} << 16, SymmetricHeap::none})
+    EXPECT_FALSE(heap.holds(at));
+  EXPECT_TRUE(heap.give(a));
+  EXPECT_FALSE(heap.holds(a));
+  EXPECT_TRUE(heap.holds(b));
+}
+
 TEST(SymmetricHeap, NothingOverlapsAndAllComesBack) {
   SymmetricHeap heap;
   heap.reset(1 << 16);

@@ -71,12 +71,22 @@ def situations() -> None:
         compare(Path(place) / "alone", Path(place) / "errors", 2)
 
 
+def wrong() -> None:  # each library has errors of its own
+    with tempfile.TemporaryDirectory() as place:
+        for ranks in (2, 3):
+            run(LIBRARY, "wrong", ranks, False, Path(place) / f"alone{ranks}")
+            run(LIBRARY, "wrong", ranks, True, Path(place) / f"ours{ranks}")
+            compare(Path(place) / f"alone{ranks}", Path(place) / f"ours{ranks}", ranks)
+
+
 def main() -> None:
     if not shutil.which(f"mpirun.{LIBRARY}"):
         print(f"SKIP: no mpirun.{LIBRARY}")
         sys.exit(1 if LIBRARY in os.environ.get("NIGH_REQUIRE", "") else 77)
     if CASE == "situations":
         situations()
+    elif CASE == "wrong":
+        wrong()
     elif CASE == "nonblocking":
         with_and_without("nonblocking", (2, 4), ["20"], ["ours"])
         with_and_without("nonblocking", (2,), ["20"], ["ours"], NIGH_MPI_P2P="off")  # their requests stay ours

@@ -70,6 +70,7 @@ typedef void (*Trap)(void);
   X(starving_test)               \
   X(types_both_sides)            \
   X(types_pairs)                 \
+  X(types_attributes)            \
   X(types_arrays)                \
   X(types_absolute)              \
   X(types_partial)               \

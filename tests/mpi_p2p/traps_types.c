@@ -327,3 +327,47 @@ void types_too_many_blocks(void) {
   free(data);
   MPI_Type_free(&type);
 }
+
+static int copied, deleted;
+static int on_copy(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
+  (void)type, (void)key, (void)extra;
+  ++copied, *(void**)out = in, *flag = 1;
+  return MPI_SUCCESS;
+}
+static int on_delete(MPI_Datatype type, int key, void* value, void* extra) {
+  (void)type, (void)key, (void)value, (void)extra;
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+// Whatever a message needs to know of a type, the program's attributes of it, and of the type within it, are
+// its own: few blocks, and so many that only the library can walk them.
+void types_attributes(void) {
+  for (int blocks = 10; blocks <= 100000; blocks *= 10000) {
+    const int bytes = 4 * 2 * blocks * (int)sizeof(int);
+    MPI_Datatype inner, outer;
+    int key = MPI_KEYVAL_INVALID;
+    int *out = heap((size_t)bytes), *in = heap((size_t)bytes);
+    MPI_Type_create_keyval(on_copy, on_delete, &key, NULL);
+    MPI_Type_vector(blocks, 1, 2, MPI_INT, &inner);
+    MPI_Type_set_attr(inner, key, &key);
+    MPI_Type_contiguous(2, inner, &outer);
+    MPI_Type_set_attr(outer, key, &key);
+    MPI_Type_commit(&outer);
+    copied = deleted = 0;
+    fill(out, (size_t)bytes, 3);
+    MPI_Sendrecv(out, 2, outer, rank ^ 1, 0, in, 2, outer, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(in[0] == out[0] && in[2] == out[2]);
+    MPI_Bcast(in, 2, outer, 0, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Ibcast(in, 2, outer, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(copied == 0 && deleted == 0);
+    MPI_Type_free(&outer);
+    CHECK(copied == 0 && deleted == 1);
+    MPI_Type_free(&inner);
+    CHECK(copied == 0 && deleted == 2);
+    MPI_Type_free_keyval(&key);
+    free(out), free(in);
+  }
+}

@@ -25,6 +25,30 @@ static long in_bss[8];
 static double in_data[4] = {1.5, 2.5, 3.5, 4.5};
 int global_word = 7;
 
+/* Only symmetric objects are accessible, on any PE, our own included. */
+static void accessible(void) {
+  long on_stack = 1;
+  long* on_heap = malloc(sizeof *on_heap);
+  char *a = shmem_malloc(1000), *b = shmem_malloc(100);
+  for (int pe = 0; pe < n; pe++) {
+    const void* symmetric[] = {a, a + 500, a + 999, b, in_bss, &in_bss[7], &in_data[2], &global_word};
+    const void* others[] = {&on_stack,          on_heap, "a constant", a + 1000, b + 100,
+                            (void*)&accessible, NULL,    (void*)-1,    stdout};
+    for (size_t i = 0; i < sizeof symmetric / sizeof *symmetric; i++) {
+      CHECK(shmem_addr_accessible(symmetric[i], pe) == 1);
+      CHECK(shmem_ptr(symmetric[i], pe) != NULL || pe / 2 != me / 2); /* two nodes may be pretended */
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+      CHECK(shmem_addr_accessible(others[i], pe) == 0 && shmem_ptr(others[i], pe) == NULL);
+  }
+  CHECK(!shmem_addr_accessible(a, n) && !shmem_addr_accessible(a, -1) && shmem_ptr(a, n) == NULL);
+  shmem_free(a);
+  CHECK(!shmem_addr_accessible(a, me) && !shmem_ptr(a, me) && shmem_addr_accessible(b, me));
+  shmem_barrier_all();
+  shmem_free(b);
+  free(on_heap);
+}
+
 static void memory(void) {
   char* a = shmem_malloc(1000);
   double* b = shmem_align(4096, 100 * sizeof *b);
@@ -289,6 +313,7 @@ int main(int argc, char** argv) {
     fflush(stdout);
     _Exit(0);
   }
+  group("accessible", accessible);
   group("memory", memory);
   group("puts and gets", puts_and_gets);
   group("atomics", atomics);

@@ -1,0 +1,131 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See coll_refused.hpp. No call here moves a byte from or to anything but `Data`; what the library does not
+// refuse is done, by one process. Nobody's error handler hears of it: Open MPI raises some of these errors on
+// MPI_COMM_WORLD whatever the communicator.
+#include "mpi/coll_refused.hpp"
+
+namespace nigh::mpi::coll {
+
+Refused g_refused[static_cast<int>(Form::count)][2];
+
+namespace {
+
+// One call of one process, and its buffers.
+struct Question {
+  void* send;
+  void* receive;
+  int count;
+  MPI_Datatype send_type = MPI_INT, receive_type = MPI_INT;
+};
+
+// NOLINTNEXTLINE(readability-function-size): one line a function
+int call(Form form, const Question& q) {
+  const MPI_Comm self = MPI_COMM_SELF;
+  const int none = 0;
+  const MPI_Datatype s = q.send_type, r = q.receive_type;
+  const auto& mpi = real();
+  switch (form) {
+    case Form::bcast: return mpi.Bcast(q.receive, q.count, r, 0, self);
+    case Form::allreduce: return mpi.Allreduce(q.send, q.receive, q.count, r, MPI_SUM, self);
+    case Form::reduce: return mpi.Reduce(q.send, q.receive, q.count, r, MPI_SUM, 0, self);
+    case Form::scan: return mpi.Scan(q.send, q.receive, q.count, r, MPI_SUM, self);
+    case Form::exscan: return mpi.Exscan(q.send, q.receive, q.count, r, MPI_SUM, self);
+    case Form::reduce_scatter: return mpi.Reduce_scatter(q.send, q.receive, &q.count, r, MPI_SUM, self);
+    case Form::reduce_scatter_block:
+      return mpi.Reduce_scatter_block(q.send, q.receive, q.count, r, MPI_SUM, self);
+    case Form::gather: return mpi.Gather(q.send, q.count, s, q.receive, q.count, r, 0, self);
+    case Form::gatherv: return mpi.Gatherv(q.send, q.count, s, q.receive, &q.count, &none, r, 0, self);
+    case Form::scatter: return mpi.Scatter(q.send, q.count, s, q.receive, q.count, r, 0, self);
+    case Form::scatterv: return mpi.Scatterv(q.send, &q.count, &none, s, q.receive, q.count, r, 0, self);
+    case Form::allgather: return mpi.Allgather(q.send, q.count, s, q.receive, q.count, r, self);
+    case Form::allgatherv: return mpi.Allgatherv(q.send, q.count, s, q.receive, &q.count, &none, r, self);
+    case Form::alltoall: return mpi.Alltoall(q.send, q.count, s, q.receive, q.count, r, self);
+    case Form::alltoallv:
+      return mpi.Alltoallv(q.send, &q.count, &none, s, q.receive, &q.count, &none, r, self);
+    default: return MPI_SUCCESS;
+  }
+}
+
+// NOLINTNEXTLINE(readability-function-size): one line a function
+int start(Form form, const Question& q, MPI_Request* w) {
+  const MPI_Comm self = MPI_COMM_SELF;
+  static const int none = 0;
+  const MPI_Datatype s = q.send_type, r = q.receive_type;
+  const auto& mpi = real();
+  switch (form) {
+    case Form::bcast: return mpi.Ibcast(q.receive, q.count, r, 0, self, w);
+    case Form::allreduce: return mpi.Iallreduce(q.send, q.receive, q.count, r, MPI_SUM, self, w);
+    case Form::reduce: return mpi.Ireduce(q.send, q.receive, q.count, r, MPI_SUM, 0, self, w);
+    case Form::scan: return mpi.Iscan(q.send, q.receive, q.count, r, MPI_SUM, self, w);
+    case Form::exscan: return mpi.Iexscan(q.send, q.receive, q.count, r, MPI_SUM, self, w);
+    case Form::reduce_scatter: return mpi.Ireduce_scatter(q.send, q.receive, &q.count, r, MPI_SUM, self, w);
+    case Form::reduce_scatter_block:
+      return mpi.Ireduce_scatter_block(q.send, q.receive, q.count, r, MPI_SUM, self, w);
+    case Form::gather: return mpi.Igather(q.send, q.count, s, q.receive, q.count, r, 0, self, w);
+    case Form::gatherv: return mpi.Igatherv(q.send, q.count, s, q.receive, &q.count, &none, r, 0, self, w);
+    case Form::scatter: return mpi.Iscatter(q.send, q.count, s, q.receive, q.count, r, 0, self, w);
+    case Form::scatterv: return mpi.Iscatterv(q.send, &q.count, &none, s, q.receive, q.count, r, 0, self, w);
+    case Form::allgather: return mpi.Iallgather(q.send, q.count, s, q.receive, q.count, r, self, w);
+    case Form::allgatherv: return mpi.Iallgatherv(q.send, q.count, s, q.receive, &q.count, &none, r, self, w);
+    case Form::alltoall: return mpi.Ialltoall(q.send, q.count, s, q.receive, q.count, r, self, w);
+    case Form::alltoallv:
+      return mpi.Ialltoallv(q.send, &q.count, &none, s, q.receive, &q.count, &none, r, self, w);
+    default: return MPI_SUCCESS;
+  }
+}
+
+bool refuses(Form form, bool waits, const Question& q) {
+  if (waits) return call(form, q) != MPI_SUCCESS;
+  MPI_Request request = MPI_REQUEST_NULL;
+  return start(form, q, &request) != MPI_SUCCESS || real().Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+}
+
+// Where MPI_IN_PLACE has no place.
+bool in_place_of_none(Form form, bool waits, int* data) {
+  const bool sends = form == Form::scatter || form == Form::scatterv;
+  return refuses(form, waits,
+                 {.send = sends ? MPI_IN_PLACE : data, .receive = sends ? data : MPI_IN_PLACE, .count = 0});
+}
+
+Refused ask(Form form, bool waits, MPI_Datatype uncommitted) {
+  int data[4] = {};
+  Refused refused;
+  for (int count = 0; count < 3 && form != Form::bcast; ++count)
+    refused.alias[count] = refuses(form, waits, {.send = data, .receive = data, .count = count});
+  refused.in_place_of_none = in_place_of_none(form, waits, data);
+  if (form == Form::exscan) {
+    refused.first_in_place = refuses(form, waits, {.send = data, .receive = MPI_IN_PLACE, .count = 1});
+    refused.first_null = refuses(form, waits, {.send = data, .receive = nullptr, .count = 1});
+  }
+  if (form != Form::bcast && form < Form::gather) return refused;  // reductions take named types only
+  refused.uncommitted_send =
+      refuses(form, waits, {.send = data, .receive = data + 2, .count = 0, .send_type = uncommitted});
+  refused.uncommitted_receive =
+      refuses(form, waits, {.send = data, .receive = data + 2, .count = 0, .receive_type = uncommitted});
+  return refused;
+}
+
+}  // namespace
+
+void ask_what_is_refused() {
+  MPI_Errhandler handlers[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+  const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
+  if (real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
+  for (int i = 0; i < 2; ++i) {
+    real().Comm_get_errhandler(comms[i], &handlers[i]);
+    real().Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+  }
+  for (int form = 0; form < static_cast<int>(Form::count); ++form)
+    for (const int waits : {0, 1})
+      g_refused[form][1 - waits] = ask(static_cast<Form>(form), waits != 0, uncommitted);
+  for (int i = 0; i < 2; ++i) {
+    real().Comm_set_errhandler(comms[i], handlers[i]);
+    real().Errhandler_free(&handlers[i]);
+  }
+  real().Type_free(&uncommitted);
+}
+
+}  // namespace nigh::mpi::coll

@@ -1,0 +1,49 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a library refuses although MPI does not say that it must, or only forbids: buffers that are the same,
+// MPI_IN_PLACE where it has no place, types that were not committed. It then says so at once and tells no
+// other member, so that the call can be left to it on one member alone; but what it does not refuse must be
+// ours there, too, since the others are with us. So the library itself is asked, of each function, when MPI
+// starts.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "mpi/library.hpp"
+
+namespace nigh::mpi::coll {
+
+enum class Form : int {
+  bcast,
+  allreduce,
+  reduce,
+  scan,
+  exscan,
+  reduce_scatter,
+  reduce_scatter_block,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  count
+};
+
+struct Refused {
+  bool alias[3] = {};             // of 0, 1 and more elements
+  bool in_place_of_none = false;  // MPI_IN_PLACE where it has no place, for 0 elements
+  bool first_in_place = false;    // of MPI_Exscan: a receive buffer of rank 0, which gets nothing
+  bool first_null = false;
+  bool uncommitted_send = false, uncommitted_receive = false;  // types
+};
+extern Refused g_refused[static_cast<int>(Form::count)][2];  // of blocking and of non-blocking calls
+
+// Calls what is asked for on MPI_COMM_SELF.
+void ask_what_is_refused();
+
+}  // namespace nigh::mpi::coll
