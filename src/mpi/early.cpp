@@ -183,20 +183,19 @@ class EarlyReceive final : public Operation {
     const int kept = status.MPI_ERROR;
     status = status_;
     status.MPI_ERROR = kept;
-    return error_ == MPI_SUCCESS ? MPI_SUCCESS : raise(comm_, error_);
+    return error_;
   }
   void release() override {
     this->~EarlyReceive();
     std::free(this);
   }
   void take(Early* early, const Landing& landing) {
-    comm_ = landing.comm;
+    raise_on = landing.comm;
     make_empty(status_);
     error_ = bring_early(early, landing, status_);
   }
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Status status_;
   int error_ = MPI_SUCCESS;
 };
@@ -213,6 +212,12 @@ int start_early(Early* early, const Landing& landing, MPI_Request* request) {
   }
   operation->take(early, landing);
   return MPI_SUCCESS;
+}
+
+MPI_Message release_early(Early* early) {
+  const MPI_Message message = early->message;
+  std::free(early);
+  return message;
 }
 
 // Whoever is gone has no use for it; what was offered is done with.

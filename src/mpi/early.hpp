@@ -73,6 +73,8 @@ void read_early(Early& early);
 int bring_early(Early* early, const Landing& landing, MPI_Status& status);
 // A request for a message that was read, complete as soon as it is asked for. Frees `early`. Raises.
 int start_early(Early* early, const Landing& landing, MPI_Request* request);
+// The library's message, of one that was not read; frees `early`.
+MPI_Message release_early(Early* early);
 void free_early(Early* early);
 
 // --- matched probes ---

@@ -168,13 +168,15 @@ bool find_terms(MPI_Request handle, Terms& found) {
 
 class PersistentReceive final : public Operation {
  public:
-  explicit PersistentReceive(const Terms& terms) : terms_(terms) {
+  explicit PersistentReceive(const Terms& made) : terms_(made) {
     persistent = true;
     active = false;
+    raise_on = made.landing.comm;
     hold(terms_.landing.type);
   }
 
   int start() override {
+    raise_on = terms_.landing.comm;
     Early* early = nullptr;
     {
       const Gate gate(terms_.landing.comm);
@@ -197,14 +199,18 @@ class PersistentReceive final : public Operation {
       stage_ = Stage::over;
       return;
     }
-    const std::uint64_t bytes = status_bytes(early->status);
-    bytes_ = bytes <= INT_MAX ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
-    error_ = bytes_ ? real().Imrecv(bytes_, static_cast<int>(bytes), MPI_BYTE, &early->message, &matched_)
-                    : MPI_ERR_NO_MEM;
-    stage_ = error_ == MPI_SUCCESS ? Stage::matched : Stage::over;
     status_ = early->status;
-    if (error_ == MPI_SUCCESS) early->message = MPI_MESSAGE_NULL;
-    free_early(early);
+    const std::uint64_t bytes = status_bytes(status_);
+    bytes_ = bytes <= INT_MAX ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+    if (!bytes_) {
+      free_early(early);
+      error_ = MPI_ERR_NO_MEM;
+      stage_ = Stage::over;
+      return;
+    }
+    MPI_Message message = release_early(early);
+    error_ = real().Imrecv(bytes_, static_cast<int>(bytes), MPI_BYTE, &message, &matched_);
+    stage_ = error_ == MPI_SUCCESS ? Stage::matched : Stage::over;
   }
   bool advance() override {
     if (stage_ == Stage::over) return true;
@@ -212,6 +218,7 @@ class PersistentReceive final : public Operation {
     if (stage_ == Stage::posted) make_empty(status_);
     error_ = real().Test(stage_ == Stage::posted ? &terms_.handle : &matched_, &done, &status_);
     if (!done && error_ == MPI_SUCCESS) return false;
+    raise_on = error_ == MPI_SUCCESS ? terms_.landing.comm : MPI_COMM_NULL;  // the library has raised its own
     if (error_ == MPI_SUCCESS) land_now();
     stage_ = Stage::over;
     return true;
@@ -220,7 +227,7 @@ class PersistentReceive final : public Operation {
     const int kept = status.MPI_ERROR;
     status = status_;
     status.MPI_ERROR = kept;
-    return error_ == MPI_SUCCESS || raised_ ? error_ : raise(terms_.landing.comm, error_);
+    return error_;
   }
   void cancel() override {
     if (stage_ == Stage::posted) real().Cancel(&terms_.handle);
@@ -236,9 +243,9 @@ class PersistentReceive final : public Operation {
   enum class Stage { posted, matched, over };
   void land_now() {
     const Landing& to = terms_.landing;
-    raised_ = stage_ == Stage::posted;
     if (stage_ == Stage::posted) {
-      if (status_bytes(status_) == wire_bytes) error_ = finish_receive(to, status_);
+      Later later;  // end() tells of it
+      if (status_bytes(status_) == wire_bytes) error_ = finish_receive(to, status_, later);
       return;
     }
     const std::size_t room = to.type->size * static_cast<std::size_t>(to.count);
@@ -256,7 +263,6 @@ class PersistentReceive final : public Operation {
   void* bytes_ = nullptr;
   MPI_Status status_;
   int error_ = MPI_SUCCESS;
-  bool raised_ = false;
 };
 
 // The library's request is started unless the message is here. `record`: of one that is tracked.

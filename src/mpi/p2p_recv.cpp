@@ -151,9 +151,8 @@ template <class Recv, class Irecv, class Mrecv, class Count>
     return error == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, error);
   }
   if (early) {
-    error = matched(buffer, count, type, &early->message, status);
-    early->message = MPI_MESSAGE_NULL;
-    free_early(early);
+    MPI_Message message = release_early(early);
+    error = matched(buffer, count, type, &message, status);
   } else if (error == MPI_SUCCESS) {
     error = real().Wait(&request, status);
   }
@@ -180,9 +179,8 @@ template <class Irecv, class Imrecv, class Count>
     return start_early(early, {.buffer = buffer, .count = count, .type = type_info(type), .comm = comm},
                        request);
   if (early) {
-    error = matched(buffer, count, type, &early->message, request);
-    early->message = MPI_MESSAGE_NULL;
-    free_early(early);
+    MPI_Message message = release_early(early);
+    error = matched(buffer, count, type, &message, request);
   }
   if (error != MPI_SUCCESS || surely_small(type, count)) return error;
   return posted(buffer, count, type, comm, request);
