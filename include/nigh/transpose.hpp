@@ -102,7 +102,9 @@ class Transpose {
     if (nigh_transpose_execute(plan_.get()) != 0) throw TransposeError();
   }
   [[nodiscard]] std::string explain() const {
-    std::string text(static_cast<std::size_t>(nigh_transpose_explain(plan_.get(), nullptr, 0)), 0);
+    const int length = nigh_transpose_explain(plan_.get(), nullptr, 0);
+    if (length < 0) throw TransposeError();
+    std::string text(static_cast<std::size_t>(length), 0);
     nigh_transpose_explain(plan_.get(), text.data(), text.size() + 1);
     return text;
   }
