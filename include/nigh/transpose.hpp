@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -40,7 +41,9 @@ template <class T>
 class RankArray {
  public:
   RankArray(std::size_t size, MPI_Comm comm)
-      : data_(static_cast<T*>(nigh_transpose_alloc(size * sizeof(T), comm)), nigh_transpose_free),
+      : data_(static_cast<T*>(nigh_transpose_alloc(size <= SIZE_MAX / sizeof(T) ? size * sizeof(T) : SIZE_MAX,
+                                                   comm)),  // refused on all ranks
+              nigh_transpose_free),
         size_(size) {
     if (!data_) throw TransposeError();
   }
