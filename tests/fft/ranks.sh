@@ -28,8 +28,8 @@ loads)
   [ "$kind" = mpich ] || run 3 shared 2 "columns of" ;;
 # More ranks than rows.
 few)
-  run 3 few-shared 1
-  [ "$kind" = mpich ] || { run 4 few-heap 1 && NIGH_MPI_FAKE_NODES=2 run 3 few-heap 1; } ;;
+  run 2 few-shared 1
+  [ "$kind" = mpich ] || { run 3 few-shared 1 && run 4 few-heap 1 && NIGH_MPI_FAKE_NODES=2 run 3 few-heap 1; } ;;
 kernel) run 2 heap 2 "transpose of" ;;
 nodes)
   export NIGH_MPI_FAKE_NODES=2

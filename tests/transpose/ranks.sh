@@ -52,10 +52,8 @@ space)
 nothing)
   ranks=$build/tests/transpose_nothing.$kind
   export OMPI_MCA_mpi_yield_when_idle=1
-  run 3 shared
-  [ "$kind" = mpich ] || run 4 heap
-  export NIGH_MPI_FAKE_NODES=2
-  run 3 heap ;;
+  run 2 shared
+  [ "$kind" = mpich ] || { run 3 shared && run 4 heap && NIGH_MPI_FAKE_NODES=2 run 3 heap; } ;;
 killed)
   # The launcher ends the job; nobody waits for the dead, nothing stays.
   before=$(ls /dev/shm)
