@@ -45,14 +45,14 @@ enum {
  * threads: that work on it, the caller among them; 0: as many as this process has CPUs. */
 nigh_fft* nigh_fft_plan(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
                         void* out, size_t out_bytes, int threads);
-/* The factor n1 of n that is next to its square root from below; 1 if n is prime. */
+/* The factor n1 of n that is next to its square root from below; 1 if n is prime, or 0. */
 size_t nigh_fft_factor(size_t n);
 
 /* 0, or -1: then what should have been written is undefined. Over MPI: collective, as destroying is. */
 int nigh_fft_execute(nigh_fft* plan);
 void nigh_fft_destroy(nigh_fft* plan);
 
-/* How a plan does it, one line each, as snprintf: returns the characters wanted. */
+/* How a plan does it, one line each, as snprintf: returns the characters wanted; -1: there is no memory. */
 int nigh_fft_explain(const nigh_fft* plan, char* text, size_t bytes);
 
 /* Of the calling thread's last call that failed. */

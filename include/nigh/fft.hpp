@@ -101,7 +101,9 @@ class Fft {
     if (nigh_fft_execute(plan_.get()) != 0) throw FftError();
   }
   [[nodiscard]] std::string explain() const {
-    std::string text(static_cast<std::size_t>(nigh_fft_explain(plan_.get(), nullptr, 0)), 0);
+    const int length = nigh_fft_explain(plan_.get(), nullptr, 0);
+    if (length < 0) throw FftError();
+    std::string text(static_cast<std::size_t>(length), 0);
     nigh_fft_explain(plan_.get(), text.data(), text.size() + 1);
     return text;
   }

@@ -29,7 +29,8 @@ typedef struct nigh_fft_part {
 int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags, int in_place, MPI_Comm comm,
                        nigh_fft_part* in, nigh_fft_part* out);
 
-/* Collective; all ranks give the same but for the arrays. NULL on every rank if anything is wrong on one. */
+/* Collective; all ranks give the same but for the arrays. NULL on every rank if anything is wrong on one. A
+ * rank that has none of an array may pass NULL, or anything: in place is what those say that have both. */
 nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
                        void* out, size_t out_bytes, MPI_Comm comm, int threads);
 

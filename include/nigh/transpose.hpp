@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -40,7 +41,9 @@ template <class T>
 class RankArray {
  public:
   RankArray(std::size_t size, MPI_Comm comm)
-      : data_(static_cast<T*>(nigh_transpose_alloc(size * sizeof(T), comm)), nigh_transpose_free),
+      : data_(static_cast<T*>(nigh_transpose_alloc(size <= SIZE_MAX / sizeof(T) ? size * sizeof(T) : SIZE_MAX,
+                                                   comm)),  // refused on all ranks
+              nigh_transpose_free),
         size_(size) {
     if (!data_) throw TransposeError();
   }
@@ -102,7 +105,9 @@ class Transpose {
     if (nigh_transpose_execute(plan_.get()) != 0) throw TransposeError();
   }
   [[nodiscard]] std::string explain() const {
-    std::string text(static_cast<std::size_t>(nigh_transpose_explain(plan_.get(), nullptr, 0)), 0);
+    const int length = nigh_transpose_explain(plan_.get(), nullptr, 0);
+    if (length < 0) throw TransposeError();
+    std::string text(static_cast<std::size_t>(length), 0);
     nigh_transpose_explain(plan_.get(), text.data(), text.size() + 1);
     return text;
   }

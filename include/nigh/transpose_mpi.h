@@ -26,10 +26,11 @@ void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t
                               size_t* row_count, size_t* first_column, size_t* column_count);
 
 /* Collective. a: this rank's rows of A, row_count x columns elements; b: its rows of B, column_count x rows,
- * which do not overlap it, or on all ranks a itself: in place; each with the bytes that are there. In place
- * some buffers for messages and O(rows + columns) elements a rank are used beside it. All ranks give the same
- * rows, columns and element_bytes. threads: of this rank, the caller among them; 0: its share of the CPUs.
- * NULL on every rank if anything is wrong on one. */
+ * which do not overlap it, or on all ranks a itself: in place; each with the bytes that are there. A rank
+ * that has none of an array may pass NULL, or anything: how it is done is what those say that have both. In
+ * place some buffers for messages and O(rows + columns) elements a rank are used beside it. All ranks give
+ * the same rows, columns and element_bytes. threads: of this rank, the caller among them; 0: its share of the
+ * CPUs. NULL on every rank if anything is wrong on one. */
 nigh_transpose* nigh_transpose_mpi(size_t rows, size_t columns, size_t element_bytes, const void* a,
                                    size_t a_bytes, void* b, size_t b_bytes, MPI_Comm comm, int threads);
 

@@ -6,40 +6,64 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <set>
 #include <sstream>
 
 namespace nigh::cli {
 
 namespace {
-int number_in(const std::string& text) {
+constexpr int most = 65536;  // nodes, cores of one
+
+// 0: it says no number ("auto", "*"). `where`: in whose words, for the sentence.
+Result<int> number_in(const std::string& text, const char* of, const std::string& where) {
+  const std::size_t digits = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  if (digits >= text.size() || text[digits] < '0' || text[digits] > '9') return 0;
   int out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return std::max(out, 0);
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+  // Slurm takes "2-4" nodes: at least the first.
+  const bool whole = read.ptr == text.data() + text.size() || *read.ptr == '-';
+  if (read.ec == std::errc() && whole && out >= 1 && out <= most) return out;
+  return fail(Errc::invalid,
+              fmt::format("{} says '{}', and the number of {} is one from 1 to {}", where, text, of, most));
 }
 
-// "name slots=4", "name:4", "name"; the same name may come several times, each a slot.
-JobNodes nodes_of_lines(const std::string& text) {
+struct Host {
+  std::string name;
+  int slots = 0;
+};
+// "name slots=4", "name:4", "name"
+Result<Host> host_of(const std::string& line, const std::string& where) {
+  std::istringstream parts(line);
+  Host out;
+  std::string word, slots;
+  parts >> out.name;
+  if (const std::size_t colon = out.name.find(':'); colon != std::string::npos) {
+    slots = out.name.substr(colon + 1);
+    out.name = out.name.substr(0, colon);
+  }
+  while (parts >> word)
+    if (word.starts_with("slots=")) slots = word.substr(6);
+  auto number = number_in(slots, "slots", where);
+  if (!number) return tl::unexpected(number.error());
+  out.slots = *number;
+  return out;
+}
+
+// The same name may come several times, each a slot.
+Result<JobNodes> nodes_of_lines(const std::string& text, const std::string& where) {
   std::set<std::string> names;
-  JobNodes out{0, 0, ""};
+  JobNodes out{0, 0, where};
   bool said = true;
   int repeated = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    line = line.substr(0, line.find('#'));
-    std::istringstream parts(line);
-    std::string name, word;
-    if (!(parts >> name)) continue;
-    int slots = 0;
-    if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
-      slots = number_in(name.substr(colon + 1));
-      name = name.substr(0, colon);
-    }
-    while (parts >> word)
-      if (word.starts_with("slots=")) slots = number_in(word.substr(6));
-    repeated += names.insert(name).second ? 0 : 1;
-    said = said && slots > 0;
-    if (slots > 0) out.cores = out.cores == 0 ? slots : std::min(out.cores, slots);
+    auto host = host_of(line.substr(0, line.find('#')), where);
+    if (!host) return tl::unexpected(host.error());
+    if (host->name.empty()) continue;
+    repeated += names.insert(host->name).second ? 0 : 1;
+    said = said && host->slots > 0;
+    if (host->slots > 0) out.cores = out.cores == 0 ? host->slots : std::min(out.cores, host->slots);
   }
   out.nodes = static_cast<int>(names.size());
   if (!said) out.cores = 0;
@@ -47,17 +71,16 @@ JobNodes nodes_of_lines(const std::string& text) {
   return out;
 }
 
-JobNodes nodes_of_list(std::string text) {
+Result<JobNodes> nodes_of_list(std::string text, const std::string& where) {
   std::replace(text.begin(), text.end(), ',', '\n');
-  return nodes_of_lines(text);
+  return nodes_of_lines(text, where);
 }
 
 Result<JobNodes> of_file(const std::string& path, const Surroundings& around) {
   auto text = around.file(path);
   if (!text) return tl::unexpected(text.error());
-  JobNodes out = nodes_of_lines(*text);
-  out.nodes = std::max(out.nodes, 1);
-  out.from = "the host file " + path;
+  auto out = nodes_of_lines(*text, "the host file " + path);
+  if (out) out->nodes = std::max(out->nodes, 1);
   return out;
 }
 }  // namespace
@@ -67,18 +90,24 @@ Result<JobNodes> job_nodes(Launcher launcher, const std::vector<std::string>& wo
   const LauncherNames& k = names_of(launcher);
   for (const LauncherOption& option : launcher_options(launcher, words)) {
     if (among(k.files, option.name)) return of_file(option.value, around);
-    JobNodes out;
-    if (among(k.nodes, option.name))
-      out = {number_in(option.value), 0, ""};
-    else if (among(k.hosts, option.name))
-      out = nodes_of_list(option.value);
-    else
+    const std::string said = words[option.at] + (option.words > 1 ? " " + option.value : "");
+    Result<JobNodes> out = JobNodes{0, 0, said};
+    if (among(k.nodes, option.name)) {
+      auto number = number_in(option.value, "nodes", said);
+      if (!number) return tl::unexpected(number.error());
+      out->nodes = *number;
+    } else if (among(k.hosts, option.name)) {
+      out = nodes_of_list(option.value, said);
+    } else {
       continue;
-    out.from = words[option.at] + (option.words > 1 ? " " + option.value : "");
-    if (out.nodes > 0) return out;
+    }
+    if (!out || out->nodes > 0) return out;
   }
-  for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"})
-    if (const int nodes = number_in(around.variable(name)); nodes > 0) return JobNodes{nodes, 0, name};
+  for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) {
+    auto nodes = number_in(around.variable(name), "nodes", name);
+    if (!nodes) return tl::unexpected(nodes.error());
+    if (*nodes > 0) return JobNodes{*nodes, 0, name};
+  }
   const char* const open_mpi_files[] = {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
   const char* const hydra_files[] = {"HYDRA_HOST_FILE", "PBS_NODEFILE"};
   for (const char* name : launcher == Launcher::hydra ? hydra_files : open_mpi_files)
@@ -108,7 +137,7 @@ HybridWords hybrid_words(Launcher launcher, const std::vector<std::string>& word
     for (std::size_t i = 0; i < option.words; ++i) gone.insert(option.at + i);
   }
   const bool bind = choice.bind && !bound;
-  const std::string all = std::to_string(choice.nodes * choice.ranks);
+  const std::string all = std::to_string(std::int64_t{choice.nodes} * choice.ranks);
   std::vector<std::string> added;
   if (launcher == Launcher::open_mpi) {
     added = {"--map-by", fmt::format("ppr:{}:node{}", choice.ranks,

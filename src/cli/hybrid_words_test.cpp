@@ -100,5 +100,36 @@ TEST(JobNodes, WhereTheyAreSaid) {
   EXPECT_FALSE(job_nodes(Launcher::hydra, split("mpirun -f gone ./app"), files).has_value());
 }
 
+// What is not said at all is found out; what is said wrongly is not taken for that.
+TEST(JobNodes, NumbersThatCannotBe) {
+  const auto file = [](const std::string& text) {
+    return job_nodes(Launcher::open_mpi, split("mpirun --hostfile h ./app"), around({}, {{"h", text}}));
+  };
+  for (const char* slots : {"2147483647", "-1", "-2147483648", "99999999999999999999", "65537", "0", "4x"}) {
+    const auto of_file = file(std::string("a slots=4\nb slots=") + slots + "\n");
+    ASSERT_FALSE(of_file) << slots;
+    EXPECT_EQ(of_file.error().message, std::string("the host file h says '") + slots +
+                                           "', and the number of slots is one from 1 to 65536");
+    EXPECT_FALSE(file(std::string("a:") + slots + "\n")) << slots;
+    EXPECT_FALSE(
+        job_nodes(Launcher::open_mpi, split(std::string("mpirun -H x:") + slots + " ./app"), around({}, {})))
+        << slots;
+    EXPECT_FALSE(
+        job_nodes(Launcher::slurm, split(std::string("srun -N ") + slots + " ./app"), around({}, {})))
+        << slots;
+    EXPECT_FALSE(job_nodes(Launcher::slurm, split("srun ./app"), around({{"SLURM_NNODES", slots}}, {})))
+        << slots;
+  }
+  ASSERT_TRUE(file("a slots=65536\n"));
+  EXPECT_EQ(file("a slots=65536\n")->cores, 65536);
+  for (const char* unsaid : {"a\n", "a slots=auto\n", "a:*\n", "a slots=\n"}) {
+    ASSERT_TRUE(file(unsaid)) << unsaid;
+    EXPECT_EQ(file(unsaid)->cores, 0) << unsaid;
+  }
+  EXPECT_EQ(job_nodes(Launcher::slurm, split("srun -N 2-4 ./app"), around({}, {}))->nodes, 2);
+  const HybridWords most = hybrid_words(Launcher::hydra, split("mpirun ./app"), {65536, 65536, 1, true});
+  EXPECT_NE(join(most.words).find("-n 4294967296 "), std::string::npos) << join(most.words);
+}
+
 }  // namespace
 }  // namespace nigh::cli

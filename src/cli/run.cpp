@@ -24,12 +24,8 @@
 
 namespace nigh::cli {
 
-namespace {
-
 using openmp::Explain;
 using openmp::LaunchEnvironment;
-
-}  // namespace
 
 int run_failed(const std::string& message) {
   report_failure("run", message);
@@ -165,13 +161,17 @@ bool look_at_program(const std::string& program, LaunchEnvironment& environment)
 
 // ---- the real thing ----
 
+static int become(const RunOptions& options, const openmp::Environment& variables) {
+  std::fflush(nullptr);
+  const int error = sys::become(options.command, variables);
+  run_failed(options.command.front() + ": " + std::strerror(error));
+  return error == ENOENT ? run_status_not_found : run_status_cannot_execute;
+}
+
 int start(const RunOptions& options, const Ready& ready) {
   if (ready.bind && !options.mask.empty() && options.machine.empty())
     if (auto bound = sys::set_affinity(ready.launch.mask); !bound) return run_failed(bound.error().message);
-  std::fflush(nullptr);
-  int error = sys::become(options.command, ready.environment.variables);
-  run_failed(options.command.front() + ": " + std::strerror(error));
-  return error == ENOENT ? run_status_not_found : run_status_cannot_execute;
+  return become(options, ready.environment.variables);
 }
 
 namespace {
@@ -191,12 +191,14 @@ Result<void> set_watch_policy(const RunOptions& options) {
   return {};
 }
 
-// No teams to place: the program is only made measurable.
-int start_plainly(const RunOptions& options) {
-  std::fflush(nullptr);
-  const int error = sys::become(options.command, sys::environment());
-  run_failed(options.command.front() + ": " + std::strerror(error));
-  return error == ENOENT ? run_status_not_found : run_status_cannot_execute;
+// Without /proc nigh does not know where its libraries are; a program that needs neither is started as it is.
+int start_without_us(const RunOptions& options, const std::string& why) {
+  if (options.dry_run) return run_failed(why);
+  if (!options.teams.empty())
+    if (auto spec = TeamSpec::parse(options.teams); !spec)
+      return run_failed("--teams: " + spec.error().message);
+  run_say(options, why + "; the program runs unbound");
+  return become(options, sys::environment());
 }
 
 int run(const RunOptions& options) {
@@ -204,6 +206,8 @@ int run(const RunOptions& options) {
   if (!own) return run_failed(own.error().message);
   if (options.command.empty())
     return run_failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
+  if (auto self = sys::own_executable(); !self && options.ranks == 0)
+    return start_without_us(options, self.error().message);
   if (options.watch && !options.dry_run)
     if (auto set = set_watch_policy(options); !set) return run_failed("--watch: " + set.error().message);
   if (options.ranks > 0) return run_ranks(options, *own);
@@ -212,7 +216,8 @@ int run(const RunOptions& options) {
     return made ? run_mpi(*made, *own) : run_failed(made.error().message);
   }
   if (options.mpi || (has_teams(options) && starts_ranks(options))) return run_mpi(options, *own);
-  if (options.watch && !has_teams(options) && !options.dry_run) return start_plainly(options);
+  // No teams to place: the program is only made measurable.
+  if (options.watch && !has_teams(options) && !options.dry_run) return become(options, sys::environment());
   auto ready = make_ready(options, *own);
   if (!ready) return run_failed(ready.error().message);
   if (ready->bind) look_at_program(options.command.front(), ready->environment);

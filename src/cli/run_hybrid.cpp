@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "cli/commands.hpp"
@@ -97,7 +98,7 @@ Result<RunOptions> auto_hybrid(const RunOptions& options) {
     return out;
   }
   auto nodes = job_nodes(*launcher, options.command, here());
-  if (!nodes) return fail(Errc::io, "--auto-hybrid: " + nodes.error().message);
+  if (!nodes) return fail(nodes.error().code, "--auto-hybrid: " + nodes.error().message);
   auto chosen = choose(options, *nodes);
   if (!chosen) return fail(Errc::invalid, "--auto-hybrid: " + chosen.error().message);
   const HybridWords made = hybrid_words(*launcher, options.command, chosen->choice);
@@ -112,7 +113,7 @@ Result<RunOptions> auto_hybrid(const RunOptions& options) {
     run_say(options, fmt::format("{}={} becomes {}", name, users, threads));
   if (!made.replaced.empty())
     run_say(options, fmt::format("{} becomes {}, ranks in all", made.replaced,
-                                 chosen->choice.nodes * chosen->choice.ranks));
+                                 std::int64_t{chosen->choice.nodes} * chosen->choice.ranks));
   run_say(options, chosen->why);
   if (!options.explain.empty() && !options.json) run_say(options, "what was weighed:\n" + chosen->table);
   return out;

@@ -48,6 +48,11 @@ Result<std::vector<CpuSet>> shares_of(const RunOptions& options, const CpuSet& o
 // What one rank's environment is, but for its number.
 Result<openmp::LaunchEnvironment> environment_of(const RunOptions& options, const CpuSet& share) {
   openmp::LaunchEnvironment out;
+  if (auto self = sys::own_executable(); !self) {
+    out.variables = sys::environment();
+    out.remarks.push_back(self.error().message + "; the ranks run without a space, their teams unbound");
+    return out;
+  }
   if (has_teams(options)) {
     RunOptions one = options;
     one.mask = "";

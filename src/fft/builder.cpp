@@ -20,6 +20,7 @@ Builder::Builder(nigh_fft& plan, const Shape& shape, const Arrays& arrays, const
       shape_(shape),
       in_(array_of(recipe_.world(), arrays.in, arrays.in_bytes)),
       out_(array_of(recipe_.world(), arrays.out, arrays.out_bytes)),
+      in_place_(arrays.in_place),
       me_(recipe_.world().rank()),
       ranks_(recipe_.world().ranks()),
       element_(shape.element()),
@@ -41,7 +42,7 @@ Result<void> Builder::steps() {
 Result<void> Builder::rows_first() {
   const bool turned = shape_.has(NIGH_FFT_TRANSPOSED_OUT);
   Array rows = out_;
-  if (turned && spoils() && !shape_.real() && in_.at != out_.at) {
+  if (turned && spoils() && !shape_.real() && !in_place_) {
     rows = in_;
   } else if (turned) {
     auto between = work_rows();
@@ -78,23 +79,23 @@ Result<void> Builder::columns_first() {
 
 Result<void> Builder::from_turned() {
   Array columns = in_, rows = out_;
-  if (!spoils() || in_.at == out_.at) {
+  if (!spoils() || in_place_) {
     auto between = work_columns();
     if (!between) return tl::unexpected(between.error());
     columns = *between;
   }
-  const bool to_reals = shape_.real(), two = shape_.dimensions().size() == 2;
-  if (to_reals && !(two && near_)) {
+  const bool to_reals = shape_.real(), finished = !to_reals || (shape_.dimensions().size() == 2 && near_);
+  if (!finished) {
     auto between = work_rows();
     if (!between) return tl::unexpected(between.error());
     rows = *between;
   }
   turned_rows(in_, columns, nullptr);
   wait();
-  if (auto done = turn_back(columns, rows, !to_reals || two); !done) return done;
+  if (auto done = turn_back(columns, rows, finished); !done) return done;
   wait();
   inner_dimensions(rows);
-  if (to_reals && rows.at != out_.at) real_rows(rows, out_);
+  if (!finished) real_rows(rows, out_);
   return {};
 }
 
@@ -102,7 +103,7 @@ Result<void> Builder::from_turned() {
 Result<void> Builder::long_one() {
   const bool turned = shape_.has(NIGH_FFT_TRANSPOSED_OUT);
   Array rows = out_;
-  if (!turned && spoils() && in_.at != out_.at) {
+  if (!turned && spoils() && !in_place_) {
     rows = in_;
   } else if (!turned) {
     auto between = work_rows();
@@ -242,7 +243,7 @@ void Builder::inner_dimensions(const Array& array) {
 
 void Builder::real_rows(const Array& from, const Array& to) {
   const std::size_t spectrum = shape_.dimensions().back() * element_;
-  const std::size_t reals = shape_.row_of_reals(in_.at == out_.at) * element_ / 2;
+  const std::size_t reals = shape_.row_of_reals(in_place_) * element_ / 2;
   const bool forward = shape_.forward();
   const Kind kind = forward ? Kind::real_forward : Kind::real_backward;
   Pass pass;
@@ -290,27 +291,27 @@ void Builder::turned_rows(const Array& from, const Array& to, const Twiddles* tw
   add(pass, "rows of " + std::to_string(shape_.rows()) + (twiddles != nullptr ? " with factors" : ""));
 }
 
-Result<void> Builder::turn_back(const Array& from, const Array& to, bool transformed) {
+Result<void> Builder::turn_back(const Array& from, const Array& to, bool finished) {
   const std::vector<std::size_t>& n = shape_.dimensions();
-  const bool straight_to_reals = shape_.real() && to.at == out_.at;
+  const bool straight_to_reals = shape_.real() && finished;
   if (!near_) {
     if (auto done = turn(from, to, true); !done) return done;
     if (!shape_.real()) inner_dimension(n.size() - 1, to, to);
     return {};
   }
   Pass pass;
-  const bool moves = !transformed || (shape_.real() && !straight_to_reals);
   const Kind how = straight_to_reals ? Kind::real_backward : kind();
-  pass.only_moves = moves;
+  pass.only_moves = !finished;
   pass.transform = transform(straight_to_reals ? shape_.last() : n.back(), how);
   pass.matrices = shape_.columns() / n.back();
   pass.lines = own_rows();
   pass.from = columns_of_all(from, shape_.deal_rows(ranks_).first(me_), n.back());
-  const std::size_t reals = shape_.row_of_reals(in_.at == out_.at) * element_ / 2;
+  const std::size_t reals = shape_.row_of_reals(in_place_) * element_ / 2;
   pass.to = straight_to_reals
                 ? View{{{to.at, 0, shape_.last()}}, element_ / 2, reals, 0, 0}
                 : View{{{to.at, 0, n.back()}}, element_, shape_.columns() * element_, n.back() * element_, 0};
-  add(pass, "rows of " + std::to_string(pass.transform.n) + (moves ? ", moved" : ", fetched from columns"));
+  add(pass,
+      "rows of " + std::to_string(pass.transform.n) + (!finished ? ", moved" : ", fetched from columns"));
   return {};
 }
 
@@ -318,7 +319,8 @@ View Builder::rows_of_all(const Array& array, std::size_t first_column) const {
   View view{{}, shape_.columns() * element_, element_, 0, 0};
   const transpose::Deal deal = shape_.deal_rows(ranks_);
   for (std::size_t r = 0; r < ranks_; ++r)
-    view.pieces.push_back({array.of_rank[r] + first_column * element_, deal.first(r), deal.count(r)});
+    if (deal.count(r) > 0)  // else there need be no array
+      view.pieces.push_back({array.of_rank[r] + first_column * element_, deal.first(r), deal.count(r)});
   return view;
 }
 
@@ -326,7 +328,8 @@ View Builder::columns_of_all(const Array& array, std::size_t first_row, std::siz
   View view{{}, shape_.rows() * element_, element_, 0, flat};
   const transpose::Deal deal = shape_.deal_columns(ranks_);
   for (std::size_t r = 0; r < ranks_; ++r)
-    view.pieces.push_back({array.of_rank[r] + first_row * element_, deal.first(r), deal.count(r)});
+    if (deal.count(r) > 0)
+      view.pieces.push_back({array.of_rank[r] + first_row * element_, deal.first(r), deal.count(r)});
   return view;
 }
 

@@ -85,8 +85,9 @@ class Builder {
   Result<void> down(const Array& from, const Array& to, bool turned, const Twiddles* twiddles);
   // The rows of a turned array, each a column.
   void turned_rows(const Array& from, const Array& to, const Twiddles* twiddles);
-  // From a turned array to rows; what is transformed along the last dimension on the way.
-  Result<void> turn_back(const Array& from, const Array& to, bool transformed);
+  // From a turned array to rows; `finished`: transformed along the last dimension on the way, to reals if so
+  // the result is.
+  Result<void> turn_back(const Array& from, const Array& to, bool finished);
 
   View rows_of_all(const Array& array, std::size_t first_column) const;
   View columns_of_all(const Array& array, std::size_t first_row, std::size_t flat) const;
@@ -102,11 +103,12 @@ class Builder {
   [[nodiscard]] Transform transform(std::size_t n, Kind kind) const { return {n, kind, shape_.precision()}; }
   [[nodiscard]] std::size_t own_rows() const { return shape_.deal_rows(ranks_).count(me_); }
   [[nodiscard]] std::size_t own_columns() const { return shape_.deal_columns(ranks_).count(me_); }
-  [[nodiscard]] bool spoils() const { return in_.at == out_.at || shape_.has(NIGH_FFT_DESTROY_INPUT); }
+  [[nodiscard]] bool spoils() const { return in_place_ || shape_.has(NIGH_FFT_DESTROY_INPUT); }
 
   Recipe recipe_;
   Shape shape_;
   Array in_, out_;
+  bool in_place_;  // pointers say nothing: those of a rank that has no rows may be anything
   std::size_t me_, ranks_, element_;
   bool near_ = true;
 };

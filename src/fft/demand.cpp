@@ -24,7 +24,9 @@ Result<void> check(const Demand& d) {
   std::uint64_t bytes = 32;  // a complex double, and room
   for (std::int64_t i = 0; i < d.dimensions; ++i) {
     if (d.n[i] == 0) return fail(Errc::invalid, "n[" + std::to_string(i) + "] is 0");
-    if (__builtin_mul_overflow(bytes, d.n[i] + 1, &bytes) || bytes > (std::uint64_t{1} << 62))
+    std::uint64_t room = 0;  // of the last dimension of reals in place
+    if (__builtin_add_overflow(d.n[i], 1, &room) || __builtin_mul_overflow(bytes, room, &bytes) ||
+        bytes > (std::uint64_t{1} << 62))
       return fail(Errc::invalid, "no address space holds an array of these dimensions");
   }
   const bool in = (flags & NIGH_FFT_TRANSPOSED_IN) != 0, out = (flags & NIGH_FFT_TRANSPOSED_OUT) != 0;
@@ -54,13 +56,6 @@ Demand demand_of(int dimensions, const std::size_t* n, int sign, unsigned flags)
   d.sign = sign;
   d.flags = flags;
   return d;
-}
-
-std::size_t factor(std::size_t n) {
-  std::size_t best = 1;
-  for (std::size_t i = 1; i <= n / i; ++i)
-    if (n % i == 0) best = i;
-  return best;
 }
 
 Result<Shape> Shape::make(const Demand& demand) {

@@ -27,6 +27,7 @@ struct Demand {
 // n may be nullptr; then the shape will be found wrong.
 Demand demand_of(int dimensions, const std::size_t* n, int sign, unsigned flags);
 
+// The divisor of n next to its square root from below; 1 of 0.
 std::size_t factor(std::size_t n);
 
 // What a rank has: rows [first, first + rows), each of `row` elements.

@@ -274,6 +274,40 @@ TEST(Plans, FactorIsNextToTheRoot) {
   EXPECT_EQ(nigh_fft_factor(36), 6U);
   EXPECT_EQ(nigh_fft_factor(1 << 21), 1024U);
   EXPECT_EQ(nigh_fft_factor(60), 6U);
+  EXPECT_EQ(nigh_fft_factor(0), 1U);
+  for (std::size_t n = 1; n < 3000; ++n) {
+    std::size_t best = 1;
+    for (std::size_t i = 1; i * i <= n; ++i)
+      if (n % i == 0) best = i;
+    EXPECT_EQ(nigh_fft_factor(n), best) << n;
+  }
+}
+
+// Each takes milliseconds where trying all divisors takes minutes.
+TEST(Fft, FactorsOfTheLargestNumbers) {
+  constexpr std::size_t p = 4294967291U, q = 4294967279U;  // the largest primes of 32 bits
+  EXPECT_EQ(nigh_fft_factor(p * p), p);
+  EXPECT_EQ(nigh_fft_factor(p * q), q);
+  EXPECT_EQ(nigh_fft_factor((std::size_t{1} << 61) - 1), 1U);  // a prime of Mersenne's
+  EXPECT_EQ(nigh_fft_factor(18446744073709551557U), 1U);       // the largest of 64 bits
+  EXPECT_EQ(nigh_fft_factor(std::size_t{1} << 63), std::size_t{1} << 31);
+  EXPECT_EQ(nigh_fft_factor(SIZE_MAX), 4294967295U);
+  EXPECT_EQ(nigh_fft_factor(std::size_t{2} * 9223372036854775783U), 2U);
+}
+
+// What a negative number becomes in a size_t.
+TEST(Fft, RefusesWhatNothingHolds) {
+  double a[64] = {}, b[64] = {};
+  for (const std::size_t h : {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 1, std::size_t{1} << 61})
+    for (const unsigned flags : {0U, unsigned{NIGH_FFT_REAL}, unsigned{NIGH_FFT_FLOAT}}) {
+      const std::size_t shapes[][3] = {{h, 1, 1}, {1, h, 1}, {1, 1, h}, {h, h, h}, {2, 2, h}, {h, 2, 2}};
+      for (const auto& n : shapes)
+        for (int dimensions = 1; dimensions <= 3; ++dimensions) {
+          if (std::find(n, n + dimensions, h) == n + dimensions) continue;
+          EXPECT_EQ(nigh_fft_plan(dimensions, n, -1, flags, a, sizeof a, b, SIZE_MAX, 1), nullptr);
+          EXPECT_STREQ(nigh_fft_why(), "no address space holds an array of these dimensions");
+        }
+    }
 }
 
 }  // namespace

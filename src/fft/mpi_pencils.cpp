@@ -3,6 +3,8 @@
 //
 // Arrays of three dimensions that are dealt along two of them: rows along one axis, a turn of the pencils to
 // the next, rows along that. Each turn is a batch of transposes among the ranks of one line of the grid.
+#include <optional>
+
 #include "fft/builder.hpp"
 #include "fft/mpi_ranks.hpp"
 
@@ -37,51 +39,56 @@ class Pencils {
                                              : std::vector{2, 1, 0};
     for (const int axis : axes) {
       if (axis != along) {
-        if (auto turned = turn(at, along, axis, axis == 0 && to_0 ? out : nullptr); !turned) return turned;
+        if (auto turned = turn(at, along, axis, axis == 0 && to_0 ? Target(out) : std::nullopt); !turned)
+          return turned;
       }
       if (axis == 2 && to_reals) continue;  // below
-      if (auto done = rows(at, axis, axis == 2 && from_0 ? out : nullptr); !done) return done;
+      if (auto done = rows(at, axis, axis == 2 && from_0 ? Target(out) : std::nullopt); !done) return done;
     }
     const bool back = !from_0 && !to_0;
     if (back) {
-      if (auto turned = turn(at, along, 1, nullptr); !turned) return turned;
-      if (auto turned = turn(at, along, 2, to_reals ? nullptr : out); !turned) return turned;
+      if (auto turned = turn(at, along, 1, std::nullopt); !turned) return turned;
+      if (auto turned = turn(at, along, 2, to_reals ? std::nullopt : Target(out)); !turned) return turned;
     }
     if (to_reals) recipe_.rows(shape_.last(), Kind::real_backward, lines(2), at, out);
     return recipe_.finish();
   }
 
  private:
+  // Where to; memory of ours, which all ranks get together, if it is not said. That of a rank that has
+  // nothing may be nullptr.
+  using Target = std::optional<std::byte*>;
+
   [[nodiscard]] std::size_t lines(int axis) const {
     return elements_[axis] / std::max<std::size_t>(1, grid_.n[axis]);
   }
   [[nodiscard]] std::size_t bytes(int axis) const { return elements_[axis] * shape_.element(); }
 
   // What is read for the first time is not written; what is ours already is transformed where it is.
-  Result<void> rows(std::byte*& at, int axis, std::byte* to) {
+  Result<void> rows(std::byte*& at, int axis, Target to) {
     const bool reals = axis == 2 && shape_.real();
     const Kind kind = reals ? Kind::real_forward : shape_.forward() ? Kind::forward : Kind::backward;
-    if (to == nullptr && ours_) to = at;
-    if (to == nullptr) {
+    if (!to && ours_) to = at;
+    if (!to) {
       auto memory = recipe_.memory(bytes(axis));
       if (!memory) return tl::unexpected(memory.error());
       to = *memory;
     }
-    recipe_.rows(reals ? shape_.last() : grid_.n[axis], kind, lines(axis), at, to);
-    at = to;
+    recipe_.rows(reals ? shape_.last() : grid_.n[axis], kind, lines(axis), at, *to);
+    at = *to;
     ours_ = true;
     return {};
   }
 
-  Result<void> turn(std::byte*& at, int& along, int axis, std::byte* to) {
-    if (to == nullptr) {
+  Result<void> turn(std::byte*& at, int& along, int axis, Target to) {
+    if (!to) {
       auto memory = recipe_.memory(bytes(axis));
       if (!memory) return tl::unexpected(memory.error());
       to = *memory;
     }
     const std::shared_ptr<nigh_transpose> plan(
-        nigh_transpose_pencils(grid_.n, grid_.p, grid_.q, along, axis, shape_.element(), at, bytes(along), to,
-                               bytes(axis), comm_, recipe_.threads()),
+        nigh_transpose_pencils(grid_.n, grid_.p, grid_.q, along, axis, shape_.element(), at, bytes(along),
+                               *to, bytes(axis), comm_, recipe_.threads()),
         nigh_transpose_destroy);
     if (plan == nullptr) return fail(Errc::io, nigh_transpose_why());
     recipe_.step({"pencils from axis " + std::to_string(along) + " to " + std::to_string(axis),
@@ -89,7 +96,7 @@ class Pencils {
                     if (nigh_transpose_execute(plan.get()) != 0) return fail(Errc::io, nigh_transpose_why());
                     return {};
                   }});
-    at = to;
+    at = *to;
     along = axis;
     ours_ = true;
     return {};

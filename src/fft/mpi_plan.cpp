@@ -7,21 +7,17 @@
 namespace nigh::fft {
 
 namespace {
-Result<std::unique_ptr<nigh_fft>> make_mpi(const Demand& demand, const Arrays& arrays, MPI_Comm comm,
-                                           int threads) {
+Result<std::unique_ptr<nigh_fft>> make_mpi(const Demand& demand, Arrays arrays, MPI_Comm comm, int threads) {
   if (auto usable = nigh::transpose::check_comm(comm); !usable) return tl::unexpected(usable.error());
   auto ranks = std::make_unique<Ranks>(comm);
   Result<void> fine;
   if (ranks->of_rank_0(demand) != demand)
     fine = fail(Errc::invalid, "it has another transform to do than rank 0");
-  const bool any = arrays.in_bytes + arrays.out_bytes > 0;
-  unsigned mine = !any ? 0U : arrays.in == arrays.out ? 2U : 1U, all = 0;
-  MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &copy);
-  MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BOR, copy);
-  MPI_Comm_free(&copy);
-  if (fine && all == 3 && mine == 2) fine = fail(Errc::invalid, "in is out, which is not so on all ranks");
+  const auto shape = Shape::make(demand);
+  if (fine && !shape) fine = tl::unexpected(shape.error());
   fine = ranks->agree(fine);
+  if (!fine) return tl::unexpected(fine.error());
+  fine = ranks->agree(ranks->find_in_place(*shape, arrays));
   if (!fine) return tl::unexpected(fine.error());
   const int share = ranks->share_of_cpus();
   return make_plan(std::move(ranks), demand, arrays, threads == 0 ? share : threads);
@@ -41,22 +37,28 @@ nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags
 
 int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags, int in_place, MPI_Comm comm,
                        nigh_fft_part* in, nigh_fft_part* out) {
-  int rank = 0, size = 1;
-  auto shape = Shape::make(demand_of(dimensions, n, sign, flags));
-  if (auto usable = nigh::transpose::check_comm(comm); usable) {
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-  } else {
-    shape = tl::unexpected(usable.error());
-  }
-  if (!shape) set_why(shape.error().message);
-  const auto me = static_cast<std::size_t>(rank), ranks = static_cast<std::size_t>(size);
   const auto give = [](nigh_fft_part* where, const Part& part) {
     if (where != nullptr) *where = {part.first, part.rows, part.row, part.bytes};
   };
-  give(in, shape ? shape->in(me, ranks, in_place != 0) : Part());
-  give(out, shape ? shape->out(me, ranks, in_place != 0) : Part());
-  return shape ? 0 : -1;
+  give(in, {});
+  give(out, {});
+  return nigh::guarded(
+      [&] {
+        int rank = 0, size = 1;
+        auto shape = Shape::make(demand_of(dimensions, n, sign, flags));
+        if (auto usable = nigh::transpose::check_comm(comm); usable) {
+          MPI_Comm_rank(comm, &rank);
+          MPI_Comm_size(comm, &size);
+        } else {
+          shape = tl::unexpected(usable.error());
+        }
+        if (!shape) return set_why(shape.error().message), -1;
+        const auto me = static_cast<std::size_t>(rank), ranks = static_cast<std::size_t>(size);
+        give(in, shape->in(me, ranks, in_place != 0));
+        give(out, shape->out(me, ranks, in_place != 0));
+        return 0;
+      },
+      set_why, -1);
 }
 
 int nigh_fft_mpi_share_f(int dimensions, const size_t* n, int sign, unsigned flags, int in_place,

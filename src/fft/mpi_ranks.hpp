@@ -30,7 +30,9 @@ class Ranks final : public World {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
   }
-  ~Ranks() override { MPI_Comm_free(&comm_); }
+  ~Ranks() override {
+    if (!transpose::mpi_has_ended()) MPI_Comm_free(&comm_);
+  }
 
   [[nodiscard]] std::size_t rank() const override { return static_cast<std::size_t>(rank_); }
   [[nodiscard]] std::size_t ranks() const override { return static_cast<std::size_t>(size_); }
@@ -104,6 +106,26 @@ class Ranks final : public World {
     };
   }
   [[nodiscard]] std::string text() const override { return std::to_string(size_) + " ranks"; }
+
+  // Whether it is done in place, as those say that have something of both arrays: the last rank has. Who
+  // lacks one has what it gives for the other. Collective.
+  Result<void> find_in_place(const Shape& shape, Arrays& arrays) const {
+    const bool in = shape.in(rank(), ranks(), false).bytes > 0,
+               out = shape.out(rank(), ranks(), false).bytes > 0;
+    const bool same = arrays.in == arrays.out;
+    unsigned mine = !(in && out) ? 0U : same ? 2U : 1U, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BOR, comm_);
+    arrays.in_place = all == 2;
+    if (arrays.in_place && !in) {
+      arrays.in = arrays.out;
+      arrays.in_bytes = arrays.out_bytes;
+    } else if (arrays.in_place && !out) {
+      arrays.out = arrays.in;
+      arrays.out_bytes = arrays.in_bytes;
+    }
+    if (all == 3 && mine == 2) return fail(Errc::invalid, "in is out, which is not so on all ranks");
+    return {};
+  }
 
   // What rank 0 was asked, on all; and a share of the CPUs.
   [[nodiscard]] Demand of_rank_0(Demand demand) const {

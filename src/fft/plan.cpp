@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fft/plan.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,8 @@
 namespace nigh::fft {
 
 namespace {
-thread_local std::string why;
+constexpr std::size_t longest_why = 1024;
+thread_local char why[longest_why];  // to be told where there is no memory
 constexpr std::size_t huge = std::size_t{2} << 20;
 
 // The threads of one process.
@@ -57,9 +59,10 @@ Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size
     if (reinterpret_cast<std::uintptr_t>(side.at) % real != 0)
       return fail(Errc::invalid, std::string(side.name) + " is not where a real may begin");
   }
-  const auto *from = static_cast<const std::byte*>(arrays.in),
-             *to = static_cast<const std::byte*>(arrays.out);
-  if (!(may_be_one && from == to) && from < to + out_wanted && to < from + in_wanted)
+  const auto from = reinterpret_cast<std::uintptr_t>(arrays.in),
+             to = reinterpret_cast<std::uintptr_t>(arrays.out);
+  if (!arrays.in_place && in_wanted > 0 && out_wanted > 0 &&
+      (from - to < out_wanted || to - from < in_wanted))
     return fail(Errc::invalid,
                 may_be_one ? "in and out overlap; in place they are the same" : "in and out overlap");
   return {};
@@ -101,10 +104,14 @@ int threads_of_process() {
   return cpus ? cpus->count() : 1;
 }
 
-void set_why(const std::string& text) { why = text; }
+void set_why(std::string_view text) noexcept {
+  const std::size_t length = std::min(text.size(), longest_why - 1);
+  std::copy_n(text.data(), length, why);
+  why[length] = 0;
+}
 
-Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand,
-                                            const Arrays& arrays, int threads) {
+Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand, Arrays arrays,
+                                            int threads) {
   World& all = *world;
   auto shape = Shape::make(demand);
   Result<void> fine;
@@ -112,9 +119,11 @@ Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const 
   if (fine && (threads < 0 || threads > 4096))
     fine = fail(Errc::invalid, "threads is not a number from 0 to 4096");
   if (fine) {
-    const bool in_place = arrays.in == arrays.out;
-    fine = check_arrays(arrays, shape->in(all.rank(), all.ranks(), in_place).bytes,
-                        shape->out(all.rank(), all.ranks(), in_place).bytes, shape->element() / 2, true);
+    const std::size_t in = shape->in(all.rank(), all.ranks(), arrays.in_place).bytes,
+                      out = shape->out(all.rank(), all.ranks(), arrays.in_place).bytes;
+    fine = check_arrays(arrays, in, out, shape->element() / 2, true);
+    arrays.in_bytes = arrays.in_place ? std::max(in, out) : in;  // what is there beyond is not our business
+    arrays.out_bytes = arrays.in_place ? std::max(in, out) : out;
   }
   Result<Local> local;
   if (fine) local = find_local(*shape);
@@ -140,8 +149,9 @@ using namespace nigh::fft;
 // After what fails on this rank it goes on with the others, lest they wait for it.
 Result<void> nigh_fft::execute() {
   Result<void> fine;
-  for (const Step& step : steps_)
-    if (auto done = step.run(); fine && !done) fine = done;
+  for (const Step& step : steps_) try {
+      if (auto done = step.run(); fine && !done) fine = done;
+    } catch (const std::exception& error) { fine = nigh::fail(nigh::Errc::io, error.what()); }
   return world_->agree(fine);
 }
 
@@ -157,32 +167,31 @@ nigh_fft* nigh_fft_plan(int dimensions, const size_t* n, int sign, unsigned flag
                         void* out, size_t out_bytes, int threads) {
   return made([&] {
     return make_plan(std::make_unique<Alone>(), demand_of(dimensions, n, sign, flags),
-                     {in, in_bytes, out, out_bytes}, threads);
+                     {in, in_bytes, out, out_bytes, in == out}, threads);
   });
 }
 
 size_t nigh_fft_factor(size_t n) { return factor(n); }
 
 int nigh_fft_execute(nigh_fft* plan) {
-  try {
-    if (plan == nullptr) {
-      set_why("there is no plan");
-      return -1;
-    }
-    const auto done = plan->execute();
-    if (!done) set_why(done.error().message);
-    return done ? 0 : -1;
-  } catch (const std::exception& error) {
-    set_why(error.what());
-    return -1;
-  }
+  return guarded(
+      [&] {
+        const auto done = plan == nullptr ? fail(Errc::invalid, "there is no plan") : plan->execute();
+        if (!done) set_why(done.error().message);
+        return done ? 0 : -1;
+      },
+      set_why, -1);
 }
 
 void nigh_fft_destroy(nigh_fft* plan) { delete plan; }
 
 int nigh_fft_explain(const nigh_fft* plan, char* text, size_t bytes) {
-  const std::string all = plan == nullptr ? "" : plan->explain();
-  return std::snprintf(text, bytes, "%s", all.c_str());
+  return guarded(
+      [&] {
+        const std::string all = plan == nullptr ? "" : plan->explain();
+        return std::snprintf(text, bytes, "%s", all.c_str());
+      },
+      set_why, -1);
 }
 
-const char* nigh_fft_why(void) { return why.c_str(); }
+const char* nigh_fft_why(void) { return why; }

@@ -13,8 +13,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/guarded.hpp"
 #include "fft/demand.hpp"
 #include "fft/pass.hpp"
 #include "transpose/seats.hpp"
@@ -59,6 +61,8 @@ struct Arrays {
   std::size_t in_bytes = 0;
   void* out = nullptr;
   std::size_t out_bytes = 0;
+  // The same on all ranks, whatever the pointers of one that has nothing: what ranks do together hangs on it.
+  bool in_place = false;
 };
 
 class Recipe;
@@ -70,10 +74,11 @@ struct Step {
 };
 
 // Wrong on one rank: an error on all.
-Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand,
-                                            const Arrays& arrays, int threads);
+Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand, Arrays arrays,
+                                            int threads);
 int threads_of_process();
-// Whether there are as many bytes as are wanted, of which no two are the same, unless both arrays are one.
+// Whether there are as many bytes as are wanted, of which no two are the same, unless it is done in place,
+// which it `may` be.
 Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size_t out_wanted,
                           std::size_t real, bool may_be_one);
 // What flags and environment ask for.
@@ -82,15 +87,17 @@ Result<Local> find_local(const Shape& shape);
 Memory plain_memory(std::size_t bytes);
 
 // What the C functions do with whatever `make` throws or returns.
-void set_why(const std::string& why);
+void set_why(std::string_view why) noexcept;
 template <class Make>
-nigh_fft* made(const Make& make) noexcept {
-  try {
-    Result<std::unique_ptr<nigh_fft>> plan = make();
-    if (plan) return plan->release();
-    set_why(plan.error().message);
-  } catch (const std::exception& error) { set_why(error.what()); }
-  return nullptr;
+nigh_fft* made(const Make& make) {
+  return guarded(
+      [&]() -> nigh_fft* {
+        Result<std::unique_ptr<nigh_fft>> plan = make();
+        if (plan) return plan->release();
+        set_why(plan.error().message);
+        return nullptr;
+      },
+      set_why, nullptr);
 }
 
 }  // namespace nigh::fft

@@ -116,7 +116,7 @@ NIGH_EXPORT int nigh_rank_share(const int* cpus, int ncpus, const char* machine,
     int count = 0;
     for (int pu : shares[static_cast<std::size_t>(rank)].members()) out[count++] = pu;
     return count;
-  } catch (const std::exception&) { return -1; }
+  } catch (...) { return -1; }
 }
 
 NIGH_EXPORT int nigh_planner_team(const nigh_planner* planner, int root, int depth, const int* index,

@@ -4,8 +4,13 @@
 // hwloc's three sources (this computer, an XML file, a synthetic string) behind one function that loads a
 // topology with the same filters. Nothing here may move the calling thread: hwloc's x86 backend binds it
 // to each CPU in turn unless told not to.
+//
+// What is not this computer is read in a child process: damaged XML crashes hwloc, and long descriptions keep
+// it for hours (decision 0029). The machine comes back as our JSON.
 #include <hwloc.h>
 
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -13,6 +18,7 @@
 #include "machine/hmat.hpp"
 #include "machine/hwloc_tree.hpp"
 #include "machine/load.hpp"
+#include "sys/in_child.hpp"
 
 namespace nigh {
 
@@ -75,9 +81,23 @@ std::string cpu_title(hwloc_topology_t topology) {
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return packages > 1 ? std::to_string(packages) + " x " + text : text;
 }
-}  // namespace
+constexpr std::size_t longest_xml = std::size_t{64} << 20;
 
-Result<Machine> load_this_machine(const sys::Os& os) {
+// As the child says it: the machine, or the kind of an error and its sentence.
+std::string told(const Result<Machine>& machine) {
+  return machine ? 'M' + machine_to_json(*machine)
+                 : std::to_string(static_cast<int>(machine.error().code)) + machine.error().message;
+}
+
+Result<Machine> read_in_child(const std::string& what, const std::function<Result<Machine>()>& read) {
+  auto answer = sys::in_child("reading " + what + " with hwloc", [&] { return told(read()); });
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->starts_with('M')) return machine_from_json(std::string_view(*answer).substr(1), what);
+  if (answer->empty()) return fail(Errc::internal, "hwloc said nothing of " + what);
+  return fail(static_cast<Errc>(answer->front() - '0'), answer->substr(1));
+}
+
+Result<Machine> this_machine(const sys::Os& os) {
   auto topology = load_topology("this machine", [](hwloc_topology_t) { return 0; });
   auto machine = machine_of("this machine", topology);
   if (!machine) return machine;
@@ -92,13 +112,37 @@ Result<Machine> load_this_machine(const sys::Os& os) {
   return finished(std::move(machine));
 }
 
-Result<Machine> load_this_machine() { return load_this_machine(sys::Os()); }
+// hwloc takes these for this computer.
+bool told_of_another() {
+  for (const char* name : {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != 0) return true;
+  return false;
+}
 
-Result<Machine> load_hwloc_xml(const std::string& path) {
-  auto text = sys::read_file(path);
-  if (!text) return tl::unexpected(text.error());
+// A library reads what its own major version writes, and older ones. Of a later one it says nothing.
+Result<void> check_xml(const std::string& path, std::string_view text) {
+  if (text.size() > longest_xml)
+    return fail(Errc::invalid, "the XML file " + path + " has more than " +
+                                   std::to_string(longest_xml >> 20) + " MiB: that is no machine");
+  constexpr std::string_view start = "<topology version=\"";
+  const std::size_t at = text.find(start);
+  if (at == std::string_view::npos) return {};
+  const std::string_view version = text.substr(at + start.size(), 20),
+                         number = version.substr(0, version.find('"'));
+  const unsigned ours = hwloc_get_api_version() >> 16;
+  unsigned theirs = 0;
+  std::from_chars(number.data(), number.data() + number.size(), theirs);
+  if (theirs <= ours) return {};
+  const std::string major = std::to_string(ours);
+  return fail(Errc::unsupported,
+              "the XML file " + path + " is in the format of hwloc " + std::string(number) +
+                  ", and the hwloc that nigh is linked with reads no later one than " + major +
+                  "; write it where it comes from with 'lstopo --of xml --export-xml-flags v" + major + "'");
+}
+
+Result<Machine> machine_of_xml(const std::string& path, const std::string& text) {
   auto topology = load_topology("the XML file " + path, [&](hwloc_topology_t t) {
-    return hwloc_topology_set_xmlbuffer(t, text->c_str(), static_cast<int>(text->size() + 1));
+    return hwloc_topology_set_xmlbuffer(t, text.c_str(), static_cast<int>(text.size() + 1));
   });
   auto machine = machine_of(path, topology);
   if (!machine) return machine;
@@ -111,7 +155,30 @@ Result<Machine> load_hwloc_xml(const std::string& path) {
   return finished(std::move(machine));
 }
 
-Result<Machine> load_hwloc_synthetic(const std::string& description) {
+// How many PUs a synthetic description has: the product of its numbers but for what is in brackets, which
+// is memory and sizes. Large ones keep hwloc for hours, or overflow in it.
+Result<void> check_synthetic(const std::string& description) {
+  constexpr std::uint64_t most = 16384;  // more take hwloc 2 minutes
+  std::uint64_t all = 1;
+  int depth = 0;
+  for (std::size_t i = 0; i < description.size(); ++i) {
+    const char c = description[i];
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    const bool begins = i == 0 || description[i - 1] == ' ' || description[i - 1] == ':';
+    if (depth != 0 || !begins || c < '0' || c > '9') continue;
+    std::uint64_t number = 0;
+    const char* const end = description.data() + description.size();
+    const auto parsed = std::from_chars(description.data() + i, end, number);
+    if (parsed.ec != std::errc() || number > most || number * all > most)
+      return fail(Errc::invalid, "the synthetic description has more than " + std::to_string(most) +
+                                     " PUs or other objects, the most that nigh takes of one");
+    all *= std::max<std::uint64_t>(1, number);
+  }
+  return {};
+}
+
+Result<Machine> machine_of_synthetic(const std::string& description) {
   std::string what = "the synthetic description '" + description + "'";
   auto topology = load_topology(
       what, [&](hwloc_topology_t t) { return hwloc_topology_set_synthetic(t, description.c_str()); });
@@ -121,6 +188,27 @@ Result<Machine> load_hwloc_synthetic(const std::string& description) {
   machine->title = description;
   machine->origin = "hwloc synthetic description";
   return finished(std::move(machine));
+}
+}  // namespace
+
+Result<Machine> load_this_machine(const sys::Os& os) {
+  if (!told_of_another()) return this_machine(os);
+  return read_in_child("the machine that HWLOC_* variables name", [&] { return this_machine(os); });
+}
+
+Result<Machine> load_this_machine() { return load_this_machine(sys::Os()); }
+
+Result<Machine> load_hwloc_xml(const std::string& path) {
+  auto text = sys::read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  if (auto known = check_xml(path, *text); !known) return tl::unexpected(known.error());
+  return read_in_child("the XML file " + path, [&] { return machine_of_xml(path, *text); });
+}
+
+Result<Machine> load_hwloc_synthetic(const std::string& description) {
+  if (auto fits = check_synthetic(description); !fits) return tl::unexpected(fits.error());
+  return read_in_child("the synthetic description '" + description + "'",
+                       [&] { return machine_of_synthetic(description); });
 }
 
 }  // namespace nigh

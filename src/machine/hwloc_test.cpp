@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <random>
 
 #include "machine/hwloc_tree.hpp"
 #include "machine/load.hpp"
@@ -134,6 +135,58 @@ TEST(LoadMachine, SaysWhatWasTried) {
   EXPECT_EQ(load_machine("tigerton")->name, "tigerton");
   EXPECT_EQ(topology_hash(*load_machine("")), topology_hash(*load_machine("this")));
   EXPECT_FALSE(load_model("nope"));
+}
+
+// hwloc itself crashes on some damaged files, and takes hours for long descriptions.
+TEST(Hwloc, HugeDescriptionsAreRefusedAtOnce) {
+  for (const char* text :
+       {"2147483647", "pu:2147483647", "pack:65536 core:65536", "99999999999999999999",
+        "pack:2 numa:2 l3:100 core:100 pu:100", "16385", "2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2"}) {
+    auto machine = load_hwloc_synthetic(text);
+    ASSERT_FALSE(machine) << text;
+    EXPECT_NE(machine.error().message.find("more than 16384 PUs"), std::string::npos)
+        << machine.error().message;
+  }
+  EXPECT_EQ(
+      load_hwloc_synthetic("pack:2 [numa(memory=2147483648)] l3:2(size=33554432) core:2 pu:2")->pus().count(),
+      16);
+}
+
+TEST(Hwloc, XmlOfALaterHwlocIsNamed) {
+  const std::string path = testing::TempDir() + "later.xml";
+  ASSERT_TRUE(sys::write_file(path, "<?xml version=\"1.0\"?>\n<topology version=\"47.1\">\n</topology>\n"));
+  auto machine = load_hwloc_xml(path);
+  ASSERT_FALSE(machine);
+  EXPECT_NE(
+      machine.error().message.find(
+          "is in the format of hwloc 47.1, and the hwloc that nigh is linked with reads no later one than"),
+      std::string::npos)
+      << machine.error().message;
+  EXPECT_NE(machine.error().message.find("--export-xml-flags v"), std::string::npos);
+  std::remove(path.c_str());
+}
+
+// Each byte of a machine in turn, and pieces of it gone: a machine or a sentence, and this process lives.
+TEST(Hwloc, DamagedXmlIsAMachineOrASentence) {
+  auto whole = sys::read_file(NIGH_SOURCE_DIR "/tests/machines/cxl-memory-only.xml");
+  ASSERT_TRUE(whole) << whole.error().message;
+  const std::string path = testing::TempDir() + "damaged.xml";
+  std::mt19937 random(20261125);
+  for (int round = 0; round < 150; ++round) {
+    std::string text = *whole;
+    const std::size_t at = random() % text.size(), bytes = random() % 60;
+    if (round % 3 == 0) {
+      text.erase(at, bytes);
+    } else if (round % 3 == 1) {
+      text.insert(at, text.substr(random() % text.size(), bytes));
+    } else {
+      text[at] = static_cast<char>(random());
+    }
+    ASSERT_TRUE(sys::write_file(path, text));
+    auto machine = load_hwloc_xml(path);
+    EXPECT_TRUE(machine || machine.error().message.size() > 20);
+  }
+  std::remove(path.c_str());
 }
 
 }  // namespace

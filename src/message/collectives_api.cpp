@@ -134,13 +134,11 @@ int issue(nigh_group group, const Call& call, std::unique_ptr<std::size_t[]> byt
 int reduction(nigh_group group, Kind kind, const void* send, void* receive, std::size_t count,
               nigh_element element, nigh_op op, int root) {
   const Combine* combine = find_combine(static_cast<Op>(op), static_cast<Element>(element));
-  if (!combine) return NIGH_ERR_ARGUMENT;
-  return issue(group, {.kind = kind,
-                       .send = send,
-                       .receive = receive,
-                       .bytes = count * combine->element_bytes,
-                       .root = root,
-                       .combine = combine});
+  std::size_t bytes = 0;
+  if (!combine || __builtin_mul_overflow(count, combine->element_bytes, &bytes)) return NIGH_ERR_ARGUMENT;
+  return issue(
+      group,
+      {.kind = kind, .send = send, .receive = receive, .bytes = bytes, .root = root, .combine = combine});
 }
 
 }  // namespace
@@ -278,6 +276,7 @@ NIGH_API int nigh_call_test(nigh_call* call, int* ended) {
 }
 NIGH_API int nigh_call_wait(nigh_call* call) {
   if (!call) return NIGH_ERR_ARGUMENT;
+  if (!*call) return NIGH_OK;
   nigh::space::Space* space = nigh_space_object(nigh::space::abi_version);
   int ended = 0, result = NIGH_OK;
   waiter_of(*space)->until([&] {

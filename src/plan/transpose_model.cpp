@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <tuple>
 
@@ -204,22 +205,24 @@ Result<TransposeSteps> predict(const Network& network, const CopyRates& copying,
 int built_panels(const TransposeDemand& demand) {
   constexpr double of_a_pair = 4, shortest = 65536, longest = 1048576;
   const double all = demand.bytes() / demand.nodes / demand.nodes;
-  return static_cast<int>(std::max(1.0, std::ceil(all / std::clamp(all / of_a_pair, shortest, longest))));
+  const double panels = std::ceil(all / std::clamp(all / of_a_pair, shortest, longest));
+  return static_cast<int>(std::clamp(panels, 1.0, double{INT_MAX}));
 }
 
 Result<std::vector<TransposeForecast>> every_way(const Network& network, const CopyRates& copying,
                                                  const TransposeDemand& demand) {
-  constexpr int most_panels = 32;
+  if (auto ok = demand.check(); !ok) return tl::unexpected(ok.error());  // or the ways are without end
+  constexpr std::int64_t most_panels = 32;
   std::vector<TransposeWay> ways;
   for (int ranks = 1; ranks <= demand.cores; ++ranks) {
     if (demand.cores % ranks != 0) continue;
     ways.push_back({ranks, demand.cores / ranks, TransposeMethod::three_steps, 1});
     const bool known = network.stream_process_rate > 0 && demand.nodes > 1;
-    const int own = known ? built_panels(demand) : 1, most = demand.nodes == 1 ? 1
-                                                             : known           ? own
-                                                                               : most_panels;
-    for (int panels = own; panels <= most; panels *= 2)
-      ways.push_back({ranks, demand.cores / ranks, TransposeMethod::one_pass, panels});
+    const std::int64_t own = known ? built_panels(demand) : 1, most = demand.nodes == 1 ? 1
+                                                                      : known           ? own
+                                                                                        : most_panels;
+    for (std::int64_t panels = own; panels <= most; panels *= 2)
+      ways.push_back({ranks, demand.cores / ranks, TransposeMethod::one_pass, static_cast<int>(panels)});
   }
   std::vector<TransposeForecast> out;
   for (const TransposeWay& way : ways) {
@@ -229,7 +232,7 @@ Result<std::vector<TransposeForecast>> every_way(const Network& network, const C
     else if (way.ranks == 1)
       return tl::unexpected(steps.error());
   }
-  if (out.empty()) return tl::unexpected(demand.check().error());
+  if (out.empty()) return fail(Errc::invalid, "there is no way to transpose that");
   std::sort(out.begin(), out.end(), is_better);
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cmath>
 #include <random>
 #include <set>
@@ -248,6 +249,14 @@ TEST(TransposeModel, WhatCannotBePlannedGetsASentence) {
             "it is not known what messages between these nodes take");
   EXPECT_FALSE(every_way(plain_network(), plain_copying(), {2, 600, 8, 3, 4}));
   EXPECT_FALSE(every_way(plain_network(), plain_copying(), {600, 600, 8, 3, 0}));
+  // At once, instead of after trying two thousand million ranks.
+  for (const int huge : {65537, INT_MAX, -1, INT_MIN}) {
+    EXPECT_FALSE(every_way(plain_network(), plain_copying(), {600, 600, 8, 3, huge}));
+    EXPECT_FALSE(every_way(plain_network(), plain_copying(), {600, 600, 8, huge, 4}));
+  }
+  constexpr std::uint64_t most = std::uint64_t{1} << 31;
+  EXPECT_TRUE(every_way(plain_network(), plain_copying(), {most, most, 64, 65536, 65536}));
+  EXPECT_GE(built_panels({most, most, 64, 1, 1}), 1);
 }
 
 // A stream that was measured: one latency, then its rate, whatever the panels are; all else is done

@@ -87,7 +87,8 @@ Result<std::string> own_executable() {
   char path[PATH_MAX];
   ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
   if (n <= 0 || n == static_cast<ssize_t>(sizeof path))
-    return fail(Errc::io, "can't find my own executable through /proc/self/exe; is /proc mounted?", errno);
+    return fail(Errc::io, "nigh can't find its own files, as there is no /proc/self/exe (is /proc mounted?)",
+                errno);
   return std::string(path, static_cast<std::size_t>(n));
 }
 

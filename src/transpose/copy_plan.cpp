@@ -23,6 +23,7 @@ class CopyPlan final : public nigh_transpose {
 
   // Each thread writes the same rows of all matrices, or, of many small ones, all rows of some.
   Result<void> execute() override {
+    if (copies_.rows == 0 || copies_.columns == 0) return {};  // however many there are of it
     const auto threads = static_cast<std::size_t>(team_.threads());
     const bool many = copies_.matrices >= 4 * threads;
     const std::size_t bytes = copies_.matrices * copies_.rows * copies_.columns * copies_.element;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "sys/memory.hpp"
+#include "transpose/mpi_check.hpp"
 #include "transpose/mpi_nodes.hpp"
 #include "transpose/plan.hpp"
 #pragma GCC visibility push(default)
@@ -23,7 +24,7 @@
 namespace nigh::transpose {
 
 namespace {
-constexpr std::size_t page = 4096, most_bytes = std::size_t{1} << 60;
+constexpr std::size_t page = 4096;
 
 bool all_of(MPI_Comm comm, bool mine) {
   int here = mine ? 1 : 0, all = 0;
@@ -68,7 +69,7 @@ NodeMemory::NodeMemory(MPI_Comm node, std::size_t bytes) {
 }
 
 NodeMemory::~NodeMemory() {
-  if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
+  if (window_ != MPI_WIN_NULL && !mpi_has_ended()) MPI_Win_free(&window_);
 }
 
 bool NodeMemory::by_pages(MPI_Comm node, std::size_t bytes) {
@@ -134,8 +135,18 @@ bool NodeMemory::by_window(MPI_Comm node, std::size_t bytes) {
 
 Given find_given(const std::byte* at, std::size_t bytes) {
   const std::lock_guard lock(given_mutex);
+  for (const Part& part : given) {
+    const auto before =
+        reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(part.given.memory);
+    if (before <= part.given.bytes && bytes <= part.given.bytes - before) return part.given;
+  }
+  return {};
+}
+
+Given find_given(std::uint64_t number) {
+  const std::lock_guard lock(given_mutex);
   for (const Part& part : given)
-    if (at >= part.given.memory && at + bytes <= part.given.memory + part.given.bytes) return part.given;
+    if (part.given.number == number) return part.given;
   return {};
 }
 
@@ -165,16 +176,12 @@ static void* allocate(std::size_t bytes, MPI_Comm comm) {
 }
 
 void* nigh_transpose_alloc(size_t bytes, MPI_Comm comm) {
-  try {
-    if (auto usable = check_comm(comm); !usable) {
-      set_why(usable.error().message);
-      return nullptr;
-    }
-    return allocate(bytes, comm);
-  } catch (const std::exception& error) {
-    set_why(error.what());
-    return nullptr;
-  }
+  return nigh::guarded(
+      [&]() -> void* {
+        if (auto usable = check_comm(comm); !usable) return set_why(usable.error().message), nullptr;
+        return allocate(bytes, comm);
+      },
+      set_why, nullptr);
 }
 
 void nigh_transpose_free(void* memory) {
@@ -184,5 +191,5 @@ void nigh_transpose_free(void* memory) {
   if (memory == nullptr || at == given.end()) return;
   MPI_Comm node = at->given.node;
   given.erase(at);
-  MPI_Comm_free(&node);
+  if (!mpi_has_ended()) MPI_Comm_free(&node);
 }

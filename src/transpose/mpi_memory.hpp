@@ -48,5 +48,6 @@ struct Given {
 };
 // In which [at, at + bytes) lies; number 0: in none.
 Given find_given(const std::byte* at, std::size_t bytes);
+Given find_given(std::uint64_t number);  // what this rank got with it
 
 }  // namespace nigh::transpose

@@ -34,12 +34,20 @@ std::vector<std::uint64_t> gather(const Nodes& nodes, std::uint64_t mine) {
   return all;
 }
 
-// Each rank's rows may lie anywhere in its part, and more ranks may have parts than these.
+// Each rank's rows may lie anywhere in its part, and more ranks may have parts than these. Who has nothing
+// has them nowhere, and reads those of the others.
 bool by_given(const Nodes& nodes, const std::byte* a, std::size_t bytes, std::vector<Peer>& peers) {
-  const Given given = find_given(a, bytes);
-  const std::vector<std::uint64_t> numbers = gather(nodes, given.number);
+  constexpr std::uint64_t nothing = ~std::uint64_t{0};
+  Given given = bytes > 0 ? find_given(a, bytes) : Given();
+  const std::vector<std::uint64_t> numbers = gather(nodes, bytes > 0 ? given.number : nothing);
+  const auto some = std::find_if(numbers.begin(), numbers.end(), [](auto n) { return n != nothing; });
+  if (some == numbers.end()) {
+    peers.assign(peers.size(), Peer{Reach::memory, 0, nullptr});
+    return true;
+  }
+  if (bytes == 0 && *some != 0) given = find_given(*some);
   bool same = given.number != 0 &&
-              std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n == numbers[0]; });
+              std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n == *some || n == nothing; });
   std::vector<int> here(peers.size()), there(peers.size(), MPI_UNDEFINED);
   std::iota(here.begin(), here.end(), 0);
   if (same) {
@@ -52,7 +60,7 @@ bool by_given(const Nodes& nodes, const std::byte* a, std::size_t bytes, std::ve
     same = std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
   }
   const std::vector<std::uint64_t> offsets =
-      gather(nodes, same ? static_cast<std::uint64_t>(a - given.memory) : 0);
+      gather(nodes, same && bytes > 0 ? static_cast<std::uint64_t>(a - given.memory) : 0);
   if (!all_of_node(nodes, same)) return false;
   for (std::size_t i = 0; i < peers.size(); ++i)
     peers[i] = {Reach::memory, 0, given.parts->part(there[i]) + offsets[i]};
@@ -107,6 +115,7 @@ Nodes::Nodes(MPI_Comm comm) {
 }
 
 Nodes::~Nodes() {
+  if (mpi_has_ended()) return;  // and them with it
   MPI_Comm_free(&node_);
   MPI_Comm_free(&all_);
 }

@@ -114,14 +114,22 @@ nigh_transpose* nigh_transpose_pencils(const size_t n[3], int p, int q, int from
 
 int nigh_transpose_pencils_share(const size_t n[3], int p, int q, int axis, MPI_Comm comm, size_t first[3],
                                  size_t count[3]) {
-  auto grid = make_grid(n, p, q, comm);
-  if (grid && (axis < 0 || axis > 2)) grid = nigh::fail(nigh::Errc::invalid, "axis is not 0, 1 or 2");
-  if (!grid) set_why(grid.error().message);
   for (std::size_t i = 0; i < 3; ++i) {
-    if (first != nullptr) first[i] = grid ? grid->first(i, axis) : 0;
-    if (count != nullptr) count[i] = grid ? grid->count(i, axis) : 0;
+    if (first != nullptr) first[i] = 0;
+    if (count != nullptr) count[i] = 0;
   }
-  return grid ? 0 : -1;
+  return nigh::guarded(
+      [&] {
+        auto grid = make_grid(n, p, q, comm);
+        if (grid && (axis < 0 || axis > 2)) grid = nigh::fail(nigh::Errc::invalid, "axis is not 0, 1 or 2");
+        if (!grid) return set_why(grid.error().message), -1;
+        for (std::size_t i = 0; i < 3; ++i) {
+          if (first != nullptr) first[i] = grid->first(i, axis);
+          if (count != nullptr) count[i] = grid->count(i, axis);
+        }
+        return 0;
+      },
+      set_why, -1);
 }
 
 int nigh_transpose_pencils_share_f(const size_t n[3], int p, int q, int axis, MPI_Fint comm, size_t first[3],

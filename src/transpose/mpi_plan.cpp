@@ -47,10 +47,10 @@ class MpiPlan final : public nigh_transpose {
     exchange_.begin();
     MPI_Barrier(nodes_->node());  // all rows of A are there
     next_read_ = 0;
-    bool read = true;
+    const char* wrong = nullptr;
     const auto some = [&] {
       if (next_read_ == reads_.size()) return false;
-      read = read_some(reads_[next_read_++]) && read;
+      if (const char* now = read_some(reads_[next_read_++]); now != nullptr) wrong = now;
       return true;
     };
     if (exchange_.empty()) {
@@ -58,9 +58,8 @@ class MpiPlan final : public nigh_transpose {
     } else {
       exchange_.run(team_, a_, b_, way_, some);
     }
-    const std::string wrong =
-        nodes_->agree(read ? "" : "the kernel no longer lets a neighbour's memory be read");
-    if (!wrong.empty()) return fail(Errc::permission, wrong);
+    const std::string of_any = nodes_->agree(wrong == nullptr ? "" : wrong);
+    if (!of_any.empty()) return fail(Errc::permission, of_any);
     return {};
   }
   [[nodiscard]] std::string explain() const override;
@@ -103,20 +102,22 @@ class MpiPlan final : public nigh_transpose {
     }
   }
 
-  bool read_some(const Read& read) {
-    std::atomic<bool> all = true;
+  // nullptr, or what is wrong.
+  const char* read_some(const Read& read) {
+    std::atomic<const char*> wrong = nullptr;
     const Peer& peer = peers_[read.peer];
     const auto from = static_cast<std::size_t>(nodes_->neighbours()[read.peer]);
     const From a = from == me() ? a_ : From{peer.a, layouts_[read.peer]};
     team_.run([&](int thread) {
       if (from == me() || peer.reach == Reach::memory) {
         take(slabs_, from, a, me(), b_, read.panel, thread, team_.threads(), way_);
-      } else if (!take_from_process(slabs_, from, peer.process, a, me(), b_, read.panel, thread,
-                                    team_.threads(), way_)) {
-        all = false;
+      } else if (const char* now = take_from_process(slabs_, from, peer.process, a, me(), b_, read.panel,
+                                                     thread, team_.threads(), way_);
+                 now != nullptr) {
+        wrong = now;
       }
     });
-    return all;
+    return wrong;
   }
 
   std::shared_ptr<const Nodes> nodes_;
@@ -204,18 +205,30 @@ std::string what_is_wrong(const Slabs& slabs, const Nodes& nodes, Arrays& arrays
              " are needed";
     if (at == nullptr && wanted > 0) return std::string(name) + " is NULL";
   }
-  const auto* from = static_cast<const std::byte*>(arrays.a);
-  const auto* to = static_cast<const std::byte*>(arrays.b);
-  if (!arrays.in_place && from < to + arrays.b_used && to < from + arrays.a_used) return "a and b overlap";
+  const auto from = reinterpret_cast<std::uintptr_t>(arrays.a),
+             to = reinterpret_cast<std::uintptr_t>(arrays.b);
+  if (!arrays.in_place && arrays.a_used > 0 && arrays.b_used > 0 &&
+      (from - to < arrays.b_used || to - from < arrays.a_used))
+    return "a and b overlap";
   return "";
 }
 
-// Whether all ranks that have anything transpose in place; who has nothing does as the others.
-bool in_place_everywhere(const Nodes& nodes, bool any, bool same, std::string& wrong) {
-  unsigned mine = any ? (same ? 2U : 1U) : 0U, all = 0;
+// Whether it is done in place, as those say that have something of both arrays: the last rank has. Who lacks
+// one has what it gives for the other.
+void find_in_place(const Nodes& nodes, const Slabs& slabs, Arrays& arrays, std::string& wrong) {
+  const auto me = static_cast<std::size_t>(nodes.rank());
+  const bool a = slabs.bytes_of_a(me) > 0, b = slabs.bytes_of_b(me) > 0, same = arrays.a == arrays.b;
+  unsigned mine = !(a && b) ? 0U : same ? 2U : 1U, all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BOR, nodes.all());
-  if (all == 3 && same && any) wrong = "a is b, which is not so on all ranks";
-  return all == 2;
+  if (all == 3 && mine == 2) wrong = "a is b, which is not so on all ranks";
+  arrays.in_place = all == 2;
+  if (arrays.in_place && !a) {
+    arrays.a = arrays.b;
+    arrays.a_bytes = arrays.b_bytes;
+  } else if (arrays.in_place && !b) {
+    arrays.b = const_cast<void*>(arrays.a);
+    arrays.b_bytes = arrays.a_bytes;
+  }
 }
 }  // namespace
 
@@ -236,9 +249,9 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
   std::string wrong = nodes->agree(what_is_wrong(demand, first, *nodes, threads));
   if (!wrong.empty()) return fail(Errc::invalid, wrong);
   const auto ranks = static_cast<std::size_t>(nodes->size()), me = static_cast<std::size_t>(nodes->rank());
-  const Slabs slabs{{demand.rows, ranks}, {demand.columns, ranks}, demand.element, demand.matrices};
-  const bool any = slabs.bytes_of_a(me) + slabs.bytes_of_b(me) > 0;
-  arrays.in_place = in_place_everywhere(*nodes, any, arrays.a == arrays.b, wrong);
+  const bool any = demand.rows > 0 && demand.columns > 0;  // of none there are none, however many
+  const Slabs slabs{{demand.rows, ranks}, {demand.columns, ranks}, demand.element, any ? demand.matrices : 0};
+  find_in_place(*nodes, slabs, arrays, wrong);
   arrays.a_layout = whole(arrays.a_layout, slabs.rows.count(me), demand.columns);
   arrays.b_layout = whole(arrays.b_layout, slabs.columns.count(me), demand.rows);
   if (wrong.empty()) wrong = what_is_wrong(slabs, *nodes, arrays);
@@ -257,11 +270,13 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
     if (steps) {
       plan = make_three_steps(nodes, slabs, a, b, crew);
     } else if (arrays.in_place) {
-      plan = make_in_place(nodes, slabs, b, arrays.b_used, crew);
+      plan = make_in_place(nodes, slabs, b, std::max(arrays.a_used, arrays.b_used), crew);
     } else {
       plan = std::make_unique<MpiPlan>(nodes, slabs, a, arrays.a_used, b, crew);
     }
-  } catch (const std::bad_alloc&) { scarce = "there is no memory for the buffers of messages"; }
+  } catch (const std::bad_alloc&) {
+    scarce = "there is no memory for the buffers of messages";
+  } catch (const std::exception& error) { scarce = error.what(); }
   scarce = nodes->agree(scarce);
   if (!scarce.empty()) return fail(Errc::io, scarce);
   return plan;
@@ -290,11 +305,17 @@ nigh_transpose* nigh_transpose_mpi(size_t rows, size_t columns, size_t element_b
 void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t* first_row,
                               size_t* row_count, size_t* first_column, size_t* column_count) {
   int rank = 0, size = 1;
-  if (auto usable = check_comm(comm); usable) {
+  const bool usable = nigh::guarded(
+      [&] {
+        const auto checked = check_comm(comm);
+        if (!checked) set_why(checked.error().message);
+        return checked.has_value();
+      },
+      set_why, false);
+  if (usable) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
   } else {
-    set_why(usable.error().message);
     rows = columns = 0;
   }
   const auto me = static_cast<std::size_t>(rank), ranks = static_cast<std::size_t>(size);

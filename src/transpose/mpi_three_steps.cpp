@@ -38,7 +38,9 @@ class ThreeSteps final : public nigh_transpose {
     MPI_Type_contiguous(static_cast<int>(slabs.element), MPI_BYTE, &type_);
     MPI_Type_commit(&type_);
   }
-  ~ThreeSteps() override { MPI_Type_free(&type_); }
+  ~ThreeSteps() override {
+    if (!mpi_has_ended()) MPI_Type_free(&type_);
+  }
   ThreeSteps(const ThreeSteps&) = delete;
   ThreeSteps& operator=(const ThreeSteps&) = delete;
 

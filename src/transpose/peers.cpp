@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 
 #include "sys/peer_memory.hpp"
 
@@ -54,11 +55,13 @@ static bool turn_from_process(pid_t process, const Block& block, std::size_t ele
   return true;
 }
 
-bool take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a, std::size_t to,
-                       const To& b, const Panel& panel, int part, int parts, const Way& way) {
+const char* take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a,
+                              std::size_t to, const To& b, const Panel& panel, int part, int parts,
+                              const Way& way) {
   const std::size_t rows = slabs.rows.count(from), columns = slabs.columns.count(to), element = slabs.element;
-  if (rows == 0 || columns == 0) return true;
-  const std::unique_ptr<std::byte[]> buffer(new std::byte[buffer_bytes]);
+  if (rows == 0 || columns == 0) return nullptr;
+  const std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[buffer_bytes]);
+  if (buffer == nullptr) return "there is no memory to read a neighbour's rows into";
   const Range mine = share(panel.count, std::min(columns, line / element), static_cast<std::size_t>(part),
                            static_cast<std::size_t>(parts));
   for (std::size_t at = panel.first + mine.first, end = panel.first + mine.end, count = 0; at < end;
@@ -72,9 +75,10 @@ bool take_from_process(const Slabs& slabs, std::size_t from, pid_t process, cons
         b.layout.stride,
         rows,
         count};
-    if (!turn_from_process(process, block, element, buffer.get(), way)) return false;
+    if (!turn_from_process(process, block, element, buffer.get(), way))
+      return "the kernel no longer lets a neighbour's memory be read";
   }
-  return true;
+  return nullptr;
 }
 
 }  // namespace nigh::transpose

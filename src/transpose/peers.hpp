@@ -24,8 +24,10 @@ struct Peer {
 bool readable(pid_t process, const std::byte* at);
 
 // Like take(), of rows that lie in another process: a panel of them is read into a buffer that a core's cache
-// holds and turned from there. False: the process is gone, or no longer lets us; b is spoiled then.
-bool take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a, std::size_t to,
-                       const To& b, const Panel& panel, int part, int parts, const Way& way);
+// holds and turned from there. nullptr, or what is wrong: the process is gone, or no longer lets us, or there
+// is no memory; b is spoiled then.
+const char* take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a,
+                              std::size_t to, const To& b, const Panel& panel, int part, int parts,
+                              const Way& way);
 
 }  // namespace nigh::transpose

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transpose/plan.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <new>
@@ -13,13 +14,15 @@
 namespace nigh::transpose {
 
 namespace {
-thread_local std::string why;
+constexpr std::size_t longest_why = 1024;
+thread_local char why[longest_why];  // to be told where there is no memory
 
 // From rows x columns to columns x rows, `matrices` times; both with their strides.
 struct Local {
   std::size_t matrices = 1, rows = 0, columns = 0, element = 8;
   From from;
   To to;
+  [[nodiscard]] bool nothing() const { return matrices == 0 || rows == 0 || columns == 0; }
   [[nodiscard]] bool in_place() const { return from.at == to.at; }
   [[nodiscard]] bool square() const { return rows == columns && from.layout.stride == to.layout.stride; }
 };
@@ -29,6 +32,7 @@ class LocalPlan final : public nigh_transpose {
   LocalPlan(const Local& local, int threads) : local_(local), team_(threads, seats(threads, {0, threads})) {}
 
   Result<void> execute() override {
+    if (local_.nothing()) return {};  // however many there are of it
     const Slabs slabs{{local_.rows, 1}, {local_.columns, 1}, local_.element, local_.matrices};
     if (!local_.in_place()) {
       team_.run([&](int thread) {
@@ -92,8 +96,7 @@ Result<void> check_strides(const Local& local) {
 
 Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threads) {
   if (auto fine = check_local(local.element, threads); !fine) return tl::unexpected(fine.error());
-  const bool any = local.matrices > 0 && local.rows > 0 && local.columns > 0;
-  if (any && (local.from.at == nullptr || local.to.at == nullptr))
+  if (!local.nothing() && (local.from.at == nullptr || local.to.at == nullptr))
     return fail(Errc::invalid, "from or to is NULL");
   if (auto strides = check_strides(local); !strides) return tl::unexpected(strides.error());
   for (const auto& [name, layout, rows, columns] :
@@ -106,11 +109,16 @@ Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threa
 }
 }  // namespace
 
-void set_why(const std::string& text) { why = text; }
+void set_why(std::string_view text) noexcept {
+  const std::size_t length = std::min(text.size(), longest_why - 1);
+  std::copy_n(text.data(), length, why);
+  why[length] = 0;
+}
 
 Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element) {
   std::size_t elements = 0, bytes = 0;
-  if (__builtin_mul_overflow(rows, columns, &elements) || __builtin_mul_overflow(elements, element, &bytes))
+  if (__builtin_mul_overflow(rows, columns, &elements) || __builtin_mul_overflow(elements, element, &bytes) ||
+      bytes > most_bytes)
     return fail(Errc::invalid, "no address space holds " + std::to_string(rows) + " x " +
                                    std::to_string(columns) + " elements of " + std::to_string(element) +
                                    " bytes");
@@ -190,25 +198,24 @@ nigh_transpose* nigh_transpose_local(size_t rows, size_t columns, size_t element
 }
 
 int nigh_transpose_execute(nigh_transpose* plan) {
-  try {
-    if (plan == nullptr) {
-      set_why("there is no plan");
-      return -1;
-    }
-    const auto done = plan->execute();
-    if (!done) set_why(done.error().message);
-    return done ? 0 : -1;
-  } catch (const std::exception& error) {
-    set_why(error.what());
-    return -1;
-  }
+  return guarded(
+      [&] {
+        const auto done = plan == nullptr ? fail(Errc::invalid, "there is no plan") : plan->execute();
+        if (!done) set_why(done.error().message);
+        return done ? 0 : -1;
+      },
+      set_why, -1);
 }
 
 void nigh_transpose_destroy(nigh_transpose* plan) { delete plan; }
 
 int nigh_transpose_explain(const nigh_transpose* plan, char* text, size_t bytes) {
-  const std::string all = plan == nullptr ? "" : plan->explain();
-  return std::snprintf(text, bytes, "%s", all.c_str());
+  return guarded(
+      [&] {
+        const std::string all = plan == nullptr ? "" : plan->explain();
+        return std::snprintf(text, bytes, "%s", all.c_str());
+      },
+      set_why, -1);
 }
 
-const char* nigh_transpose_why(void) { return why.c_str(); }
+const char* nigh_transpose_why(void) { return why; }

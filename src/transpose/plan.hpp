@@ -9,9 +9,12 @@
 #include <nigh/transpose.h>
 #pragma GCC visibility pop
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "base/guarded.hpp"
 #include "base/result.hpp"
 #include "transpose/slabs.hpp"
 
@@ -26,7 +29,9 @@ struct nigh_transpose {
 
 namespace nigh::transpose {
 
-// A size_t product that fits; else an error that names the matrix.
+// What an address space may hold at most: 57 bits are those of page tables of five levels.
+inline constexpr std::size_t most_bytes = std::size_t{1} << 57;
+// A product that is no more than that; else an error that names the matrix.
 Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element);
 // Elements from the first to the last of `matrices` of `rows` x `columns`, those of which may be woven: rows
 // of one between those of another. An error names the array: they overlap, or no address space holds them.
@@ -37,7 +42,7 @@ Result<std::size_t> bytes_used(const char* name, const Layout& layout, std::size
 // What strides of 0 mean: without gaps.
 constexpr Layout whole(Layout given, std::size_t rows, std::size_t columns) {
   if (given.stride == 0) given.stride = columns;
-  if (given.apart == 0) given.apart = rows * given.stride;
+  if (given.apart == 0 && __builtin_mul_overflow(rows, given.stride, &given.apart)) given.apart = SIZE_MAX;
   return given;
 }
 Result<void> check_element(std::size_t element);
@@ -45,15 +50,17 @@ Result<void> check_local(std::size_t element, int threads);
 int threads_of(int asked);  // 0: as many as this process has CPUs
 
 // What the C functions do with whatever `make` and `work` throw or return.
-void set_why(const std::string& why);
+void set_why(std::string_view why) noexcept;
 template <class Make>
-nigh_transpose* made(const Make& make) noexcept {
-  try {
-    Result<std::unique_ptr<nigh_transpose>> plan = make();
-    if (plan) return plan->release();
-    set_why(plan.error().message);
-  } catch (const std::exception& error) { set_why(error.what()); }
-  return nullptr;
+nigh_transpose* made(const Make& make) {
+  return guarded(
+      [&]() -> nigh_transpose* {
+        Result<std::unique_ptr<nigh_transpose>> plan = make();
+        if (plan) return plan->release();
+        set_why(plan.error().message);
+        return nullptr;
+      },
+      set_why, nullptr);
 }
 
 }  // namespace nigh::transpose

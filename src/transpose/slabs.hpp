@@ -27,7 +27,7 @@ struct Deal {
     return things / ranks * rank + things % ranks * rank / ranks;
   }
   [[nodiscard]] std::size_t count(std::size_t rank) const { return first(rank + 1) - first(rank); }
-  [[nodiscard]] std::size_t most() const { return (things + ranks - 1) / ranks; }
+  [[nodiscard]] std::size_t most() const { return things / ranks + (things % ranks != 0 ? 1 : 0); }
 };
 
 struct Slabs {

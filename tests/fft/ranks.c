@@ -5,7 +5,9 @@
  * whole array: one to four dimensions, complex and real, both ways, both precisions, transposed or not, in
  * place or not; and what is wrong, or has no memory, refused on every rank.
  *
- *     ranks heap|shared THREADS [WANTED]   WANTED: what nigh_fft_explain() must say of a 2-D transform */
+ *     ranks heap|shared THREADS [WANTED]   WANTED: what nigh_fft_explain() must say of a 2-D transform
+ *     ranks few-heap|few-shared THREADS    more ranks than rows: whatever one passes that has none, all do
+ * the same */
 #include <fftw3.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +19,17 @@
 #include "../transpose/scarce.h"
 
 static int rank, size, failures, shared_memory, threads;
+
+/* What is passed for arrays of no bytes: memory that is there; NULL; one pointer where the others have two,
+ * two where they have one. */
+static enum { memory, null, other, passings } passing;
+static char nowhere[2][64];
+static void* passed(void* array, size_t wanted, int second) {
+  return wanted > 0 || passing == memory ? array : passing == null ? NULL : nowhere[second];
+}
+static size_t passed_bytes(size_t bytes, size_t wanted) {
+  return wanted > 0 || passing == memory ? bytes : passing == null ? 0 : sizeof nowhere[0];
+}
 
 static void expect(int holds, const char* what) {
   if (holds) return;
@@ -144,7 +157,8 @@ static void one(struct transform t, const char* wanted) {
   const size_t bytes = in.bytes > out.bytes ? in.bytes : out.bytes;
   void *a = get(bytes), *b = t.in_place ? a : get(bytes);
   nigh_fft* plan =
-      nigh_fft_mpi(t.dimensions, t.n, t.sign, t.flags, a, bytes, b, bytes, MPI_COMM_WORLD, threads);
+      nigh_fft_mpi(t.dimensions, t.n, t.sign, t.flags, passed(a, in.bytes, 0), passed_bytes(bytes, in.bytes),
+                   passed(b, out.bytes, t.in_place), passed_bytes(bytes, out.bytes), MPI_COMM_WORLD, threads);
   expect(plan != NULL, what);
   for (int round = 0; plan != NULL && round < 2; ++round) {
     if (!t.in_place) memset(b, 77, bytes);
@@ -231,8 +245,9 @@ static void pencils(size_t n0, size_t n1, size_t n2) {
                    out_bytes = pencil(&t, 1, to, p, q, NULL, NULL);
       void *a = get(in_bytes), *b = get(out_bytes);
       int fine = 1;
-      nigh_fft* plan =
-          nigh_fft_mpi_pencils(t.n, p, q, sign, flags, a, in_bytes, b, out_bytes, MPI_COMM_WORLD, threads);
+      nigh_fft* plan = nigh_fft_mpi_pencils(t.n, p, q, sign, flags, passed(a, in_bytes, 0),
+                                            passed_bytes(in_bytes, in_bytes), passed(b, out_bytes, 0),
+                                            passed_bytes(out_bytes, out_bytes), MPI_COMM_WORLD, threads);
       expect(plan != NULL, what);
       for (int round = 0; plan != NULL && round < 2; ++round) {
         pencil(&t, 0, from, p, q, a, NULL);
@@ -314,14 +329,8 @@ static void scarce(void) {
   give(a);
 }
 
-int main(int argc, char** argv) {
-  nobody(MPI_COMM_WORLD, "call it between MPI_Init and MPI_Finalize");
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  shared_memory = argc > 1 && strcmp(argv[1], "shared") == 0;
-  threads = argc > 2 ? atoi(argv[2]) : 1;
-  one((struct transform){2, -1, {64, 48, 1, 1}, 0, 0, 0, 0, 0, NULL, NULL}, argc > 3 ? argv[3] : NULL);
+static void many(const char* wanted) {
+  one((struct transform){2, -1, {64, 48, 1, 1}, 0, 0, 0, 0, 0, NULL, NULL}, wanted);
   shape(2, 24, 20, 1, 1, 0);
   shape(2, 7, 33, 1, 1, 0);
   shape(2, 101, 6, 1, 1, NIGH_FFT_FLOAT);
@@ -347,6 +356,34 @@ int main(int argc, char** argv) {
   pencils(5, 8, 16);
   wrong_ones();
   scarce();
+}
+
+static void few(void) {
+  for (passing = null; passing < passings; ++passing) {
+    shape(2, 1, 9, 1, 1, 0);
+    shape(2, 2, 6, 1, 1, 0);
+    shape(2, 3, 1, 1, 1, 0);
+    shape(3, 2, 3, 4, 1, 0);
+    shape(1, 2, 1, 1, 1, 0);
+    shape(1, 7, 1, 1, 1, 0);
+    shape(1, 16, 1, 1, 1, 0);
+    pencils(1, 2, 5);
+    pencils(3, 1, 2);
+  }
+}
+
+int main(int argc, char** argv) {
+  nobody(MPI_COMM_WORLD, "call it between MPI_Init and MPI_Finalize");
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  shared_memory = argc > 1 && strstr(argv[1], "shared") != NULL;
+  threads = argc > 2 ? atoi(argv[2]) : 1;
+  if (argc > 1 && strncmp(argv[1], "few", 3) == 0) {
+    few();
+  } else {
+    many(argc > 3 ? argv[3] : NULL);
+  }
   int all = 0;
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0 && all == 0) printf("all transforms are right\n");

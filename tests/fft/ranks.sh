@@ -26,6 +26,10 @@ loads)
   run 2 shared 1 "columns of"
   # Waiting ranks of MPICH keep their CPUs, so that more of them than there are CPUs take minutes.
   [ "$kind" = mpich ] || run 3 shared 2 "columns of" ;;
+# More ranks than rows.
+few)
+  run 2 few-shared 1
+  [ "$kind" = mpich ] || { run 3 few-shared 1 && run 4 few-heap 1 && NIGH_MPI_FAKE_NODES=2 run 3 few-heap 1; } ;;
 kernel) run 2 heap 2 "transpose of" ;;
 nodes)
   export NIGH_MPI_FAKE_NODES=2
@@ -34,7 +38,9 @@ nodes)
 tcp)
   export NIGH_MPI_FAKE_NODES=2 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
   run 4 shared 1 "transpose of" ;;
-space) timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 1 "columns of" || fail "in a space" ;;
+space)
+  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 1 "columns of" || fail "in a space"
+  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 3 "$ranks" few-heap 1 || fail "more ranks than rows in a space" ;;
 fortran | cxx)
   ranks=$build/tests/fft_$case.$kind
   told=$(run 2) || fail "$told"

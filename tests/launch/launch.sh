@@ -25,6 +25,22 @@ case_refused() {
   says '--json is the form of'
 }
 
+# A sandbox or a chroot without /proc: what runs there alone runs with us, too, and is told why it is no more than that.
+case_no_proc() {
+  unshare -m sh -c 'umount -l /proc && [ ! -e /proc/self ]' 2>/dev/null ||
+    skip namespaces "/proc can't be taken away (root in a mount namespace of its own can)"
+  bare() { status "$1" unshare -m sh -c 'umount -l /proc; shift; exec "$@"' sh "$@"; }
+  for words in "--teams 2,compact" "--mpi" "--watch" "--teams 2,compact --explain"; do
+    bare 7 $run $words -- sh -c 'exit 7'
+    says 'there is no /proc/self/exe (is /proc mounted?); the program runs unbound'
+    [ "$(grep -c . "$tmp/err")" -eq 1 ] || fail "$words: more than one sentence: $(cat "$tmp/err")"
+  done
+  bare 0 $run -n 2 -- true
+  says 'the ranks run without a space'
+  bare 125 $run --teams 2,sideways -- true
+  says '--teams'
+}
+
 case_verdict() {
   status 0 $run -n 3 -- true
   silent

@@ -46,7 +46,14 @@ tcp)
   run 2 late 1
   run 2 late-in-place 1 ;;
 space)
-  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space" ;;
+  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space"
+  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 3 "$build/tests/transpose_nothing.$kind" heap || fail "ranks that have nothing" ;;
+# More ranks than rows.
+nothing)
+  ranks=$build/tests/transpose_nothing.$kind
+  export OMPI_MCA_mpi_yield_when_idle=1
+  run 2 shared
+  [ "$kind" = mpich ] || { run 3 shared && run 4 heap && NIGH_MPI_FAKE_NODES=2 run 3 heap; } ;;
 killed)
   # The launcher ends the job; nobody waits for the dead, nothing stays.
   before=$(ls /dev/shm)
