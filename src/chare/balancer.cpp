@@ -33,12 +33,12 @@ std::vector<Item> items_of(const Header* message) {
 
 void Balancer::ask(core::ElementBase& from, const Callback& then) {
   pe_.reductions_.contribute(from, &then, sizeof then, keep_first,
-                             {balance_elements, from.array_number(), 0, {}});
+                             {balance_elements, from.array_id(), 0, {}});
 }
 
 void Balancer::begin(std::uint16_t array, const Callback& then) {
   steps_[array] = {then, pe_.count(), {}, {}};
-  if (Header* const message = pe_.system(System::measure, array, 0)) pe_.post_to_all(message, array);
+  if (Header* const message = pe_.system(System::measure, array, 0)) pe_.post_to_all(message, {array});
 }
 
 bool Balancer::keeps(Header* message) {
@@ -74,7 +74,7 @@ void Balancer::on_measured(const Header* message) {
   Header* const all = pe_.system(System::moves, message->array, many, bytes);
   if (!all) return;
   if (bytes > 0) std::memcpy(reinterpret_cast<char*>(all + 1) + sizeof many, moves.data(), bytes);
-  pe_.post_to_all(all, message->array);
+  pe_.post_to_all(all, {message->array});
 }
 
 void Balancer::on_moves(const Header* message) {

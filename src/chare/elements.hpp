@@ -23,13 +23,13 @@ class Elements {
   };
 
   // One of them for each PE of `pes`; `here` is this one's.
-  Elements(std::uint16_t array, const Shape& shape, const core::Type& type, std::uint32_t here,
+  Elements(core::ArrayId id, const Shape& shape, const core::Type& type, std::uint32_t here,
            std::uint32_t pes);
   Elements(const Elements&) = delete;
   Elements& operator=(const Elements&) = delete;
   ~Elements();  // with the elements
 
-  const std::uint16_t array;
+  const std::uint16_t array, mark;
   const Shape shape;
   const core::Type& type;
   bool made = false;  // those that are to be here at the beginning are here
@@ -80,7 +80,18 @@ class Elements {
   std::unordered_map<std::uint64_t, Place> sparse_;
   std::vector<core::ElementBase*> local_;
   std::unordered_map<std::uint64_t, std::vector<core::Header*>> waiting_;
+
+ public:  // not among what each message needs
+  // Of a file, if it was restored: its ids in the jobs before, the last one's first, and how often it has
+  // been by now.
+  std::vector<core::ArrayId> names;
+  std::uint16_t restored = 0;
 };
+
+// Elements of an array in all, but for sparse ones.
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 31;
+// Whether an array of that shape can be.
+bool can_be(const Shape& shape);
 
 // "[3]", "[3, 4, 5]"; "8", "8 x 8".
 std::string text_of(const Index& index);

@@ -119,6 +119,14 @@ class Archive {
       raw(static_cast<void*>(&value), sizeof value);
     }
   }
+  template <class T, std::size_t N>
+  void one(T (&value)[N]) {
+    if constexpr (std::is_trivially_copyable_v<T> && !SaysItsParts<std::remove_all_extents_t<T>>) {
+      raw(static_cast<void*>(value), sizeof value);
+    } else {
+      for (T& item : value) one(item);
+    }
+  }
   template <class T>
   void one(Buffer<T>& value) {  // the bytes are its owner
     if (reach_ != Reach::shared) {
@@ -136,7 +144,9 @@ class Archive {
   }
   template <class T, class A>
   void one(std::vector<T, A>& value) {
-    constexpr bool bytes = std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>;
+    // Bytes, though they may say their parts, but in files: proxies are others there.
+    const bool bytes = std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool> &&
+                       !(SaysItsParts<T> && reach_ == Reach::file);
     value.resize(size(value.size(), bytes ? sizeof(T) : 0));
     if constexpr (std::is_same_v<T, bool>) {
       for (std::size_t i = 0; i < value.size(); ++i) {
@@ -144,9 +154,8 @@ class Archive {
         one(bit);
         value[i] = bit;
       }
-    } else if constexpr (std::is_trivially_copyable_v<T>) {
-      raw(static_cast<void*>(value.data()), value.size() * sizeof(T));
     } else {
+      if (bytes) return raw(static_cast<void*>(value.data()), value.size() * sizeof(T));
       for (T& item : value) one(item);
     }
   }
@@ -203,5 +212,15 @@ class Archive {
 }  // namespace core
 
 using core::Archive;
+
+template <class Archive>
+void Callback::serialize(Archive& archive) {
+  if (archive.reach() != core::Reach::file) return archive(kind, array, entry, index);
+  const bool calls = kind == Kind::element || kind == Kind::all;
+  std::uint64_t method = !archive.reads() && calls ? core::mark_of_entry(entry) : 0;
+  archive(kind, array, method, index);
+  if (archive.reads() && method != 0 && !core::entry_of_mark(method, entry))
+    throw std::runtime_error("a callback was written that is of no entry method of this program");
+}
 
 }  // namespace nigh::chare

@@ -221,8 +221,9 @@ void guarded(Body&& body) {
   }
 }
 
-// "... [with auto M = &Cell::receive; bool Shared = false]" and "... [M = &Cell::receive, Shared = false]".
-template <auto M, bool Shared>
+// "... [with auto M = &Cell::receive; bool Shared = false; T = Cell]" and "... [M = &Cell::receive, Shared =
+// false, T = Cell]".
+template <auto M, bool Shared, class T>
 constexpr std::string_view name_of_value() {
   return __PRETTY_FUNCTION__;
 }
@@ -294,12 +295,54 @@ struct ResultOf;
 template <class... P>
 struct ResultOf<Arguments<P...>> : ResultArguments<P...> {};
 
-// Shared: its messages may be for several elements, so its arguments must be copied.
-template <auto Method, bool Shared = false>
+// What balance() can move.
+template <class T>
+concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
+
+template <class T>
+struct TypeOf {
+  static void destroy([[maybe_unused]] ElementBase* element) {
+    if constexpr (std::is_destructible_v<T> && !std::is_abstract_v<T>) delete static_cast<T*>(element);
+  }
+  static std::size_t write(ElementBase* element, char* into, Reach to)
+    requires Moves<T>
+  {
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, to);
+    guarded([&] { static_cast<T*>(element)->serialize(archive); });
+    return archive.bytes();
+  }
+  static ElementBase* read(const char* from, std::size_t bytes, Reach from_where)
+    requires Moves<T>
+  {
+    ElementBase* made = nullptr;
+    guarded([&] {
+      auto owner = std::make_unique<T>();
+      Archive archive(from, bytes, from_where);
+      owner->serialize(archive);
+      if (archive.bytes() != bytes) throw std::runtime_error("serialize() reads less than it has written");
+      owner->type = &entry;
+      made = owner.release();
+    });
+    return made;
+  }
+  struct Listed : Type {
+    Listed() : Type{name_of_types<T>().data(), name_of_types<T>().size(), TypeOf::destroy, nullptr, nullptr} {
+      if constexpr (Moves<T>) Type::write = TypeOf::write, Type::read = TypeOf::read;
+      using Base = typename T::ElementOf;
+      if constexpr (!std::is_same_v<Base, T>) Type::base = &TypeOf<Base>::entry;
+      enlist(this);
+    }
+  };
+  static inline Listed entry;
+};
+
+// Of elements T. Shared: its messages may be for several, so its arguments must be copied.
+template <class T, auto Method, bool Shared = false>
 struct EntryOf {
   using Traits = MethodOf<decltype(Method)>;
   using Class = typename Traits::Class;
   using All = typename Traits::All;
+  static_assert(std::is_base_of_v<Class, T>, "a method of another class");
 
   static void run(ElementBase* element, Header* message) {
     guarded([&] {
@@ -330,8 +373,8 @@ struct EntryOf {
   }
   struct Listed : Entry {
     Listed()
-        : Entry{name_of_value<Method, Shared>().data(),
-                name_of_value<Method, Shared>().size(),
+        : Entry{name_of_value<Method, Shared, T>().data(),
+                name_of_value<Method, Shared, T>().size(),
                 EntryOf::run,
                 shared(),
                 nullptr,
@@ -341,44 +384,8 @@ struct EntryOf {
                 All::travel(),
                 All::writer(),
                 All::reader(),
-                All::shower()} {
-      enlist(this);
-    }
-  };
-  static inline Listed entry;
-};
-
-// What balance() can move.
-template <class T>
-concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
-
-template <class T>
-struct TypeOf {
-  static void destroy(ElementBase* element) { delete static_cast<T*>(element); }
-  static std::size_t write(ElementBase* element, char* into, Reach to)
-    requires Moves<T>
-  {
-    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, to);
-    guarded([&] { static_cast<T*>(element)->serialize(archive); });
-    return archive.bytes();
-  }
-  static ElementBase* read(const char* from, std::size_t bytes, Reach from_where)
-    requires Moves<T>
-  {
-    ElementBase* made = nullptr;
-    guarded([&] {
-      auto owner = std::make_unique<T>();
-      Archive archive(from, bytes, from_where);
-      owner->serialize(archive);
-      if (archive.bytes() != bytes) throw std::runtime_error("serialize() reads less than it has written");
-      owner->type = &entry;
-      made = owner.release();
-    });
-    return made;
-  }
-  struct Listed : Type {
-    Listed() : Type{name_of_types<T>().data(), name_of_types<T>().size(), TypeOf::destroy, nullptr, nullptr} {
-      if constexpr (Moves<T>) Type::write = TypeOf::write, Type::read = TypeOf::read;
+                All::shower(),
+                &TypeOf<T>::entry} {
       enlist(this);
     }
   };
@@ -410,7 +417,8 @@ struct ConstructorOf {
                 All::travel(),
                 All::writer(),
                 All::reader(),
-                nullptr} {
+                nullptr,
+                &TypeOf<T>::entry} {
       enlist(this);
     }
   };
