@@ -32,7 +32,8 @@ class Elements {
   const std::uint16_t array, mark;
   const Shape shape;
   const core::Type& type;
-  bool made = false;  // those that are to be here at the beginning are here
+  bool tallied = false;  // done_inserting() was called
+  bool made = false;     // those that are to be here at the beginning are here
 
   // An index as a number, and back. Nothing: it is outside.
   [[nodiscard]] std::optional<std::uint64_t> number_of(const Index& index) const {
@@ -66,6 +67,11 @@ class Elements {
   void park(std::uint64_t number, core::Header* message) { waiting_[number].push_back(message); }
   [[nodiscard]] std::vector<core::Header*> take_waiting(std::uint64_t number);
   [[nodiscard]] std::vector<core::Header*> take_all_waiting();
+  template <class Use>
+  void each_waiting(Use use) const {
+    for (const auto& [number, messages] : waiting_)
+      for (const core::Header* message : messages) use(number, message);
+  }
 
  private:
   static constexpr std::uint64_t sparse_half = 1 << 20;
@@ -86,6 +92,9 @@ class Elements {
   // been by now.
   std::vector<core::ArrayId> names;
   std::uint16_t restored = 0;
+  // ns, for balance(): what its elements have cost here until they were measured; what those of all other
+  // arrays had cost by the last time.
+  std::uint64_t measured_ns = 0, others_ns = 0;
 };
 
 // Elements of an array in all, but for sparse ones.

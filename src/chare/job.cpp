@@ -185,6 +185,7 @@ void checkpoint(ElementBase& from, const char* path, const Callback& then) {
   Pe::mine().checkpoint(from, path, then);
 }
 ArrayId restore(const char* path, const Type& type) { return Pe::mine().restore(path, type); }
+bool looks_closely() { return Pe::mine().looks_closely(); }
 ArrayId array_of_file(ArrayId array) { return Pe::mine().array_of_file(array); }
 std::uint64_t mark_of_entry(std::uint16_t entry) { return Entries::all().mark_of(entry); }
 bool entry_of_mark(std::uint64_t mark, std::uint16_t& entry) { return Entries::all().find(mark, entry); }

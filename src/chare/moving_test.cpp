@@ -183,6 +183,37 @@ TEST_P(MovingOnPes, ElementsMoveWhileMessagesAreUnderWay) {
   }
 }
 
+// What elements of another array have to do counts, too.
+void be_busy(int us) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+  while (std::chrono::steady_clock::now() < end) {}
+}
+struct Heavy : Element<Heavy> {
+  void work() {
+    if (pe() == 0) be_busy(20'000);
+  }
+};
+struct Small : Element<Small> {
+  Small() = default;
+  template <class Archive>
+  void serialize(Archive&) {}
+  void work() { be_busy(100); }
+  void even_out() { balance(array().callback<&Small::where>()); }
+  void where() { contribute(pe() == 0 ? 1 : 0, sum, array()[0].callback<&Small::on_first>()); }
+  void on_first(int count) { finish(count); }
+};
+TEST(ChareBalance, OtherArraysCount) {
+  EXPECT_LT(run_on(2,
+                   [] {
+                     const auto heavy = Array<Heavy>::create({4});
+                     const auto small = Array<Small>::create({40});
+                     heavy.send<&Heavy::work>();
+                     small.send<&Small::work>();
+                     on_quiescence(small.callback<&Small::even_out>());
+                   }),
+            10);  // 20 at the beginning
+}
+
 // What is asked for at once is done one after the other.
 struct Hasty : Element<Hasty> {
   Hasty() = default;

@@ -157,7 +157,7 @@ int Pe::run(void (*main)(void*), void* argument) {
       std::fprintf(stderr, "nigh chare: messages go %s\n", cluster_->carrier->told().c_str());
     after(kind_.progress, {tell_progress, {}, 0, {}});
   }
-  if (number_ == 0 && main) main(argument);
+  if (number_ == 0 && main) run_main(main, argument);
   while (!stop_) {
     waiter_.until([&] { return round(); });
   }
@@ -352,10 +352,7 @@ void Pe::on_system(Header* message) {
     case System::partial: reductions_.on_partial(message); break;
     case System::quiescence: waves_.ask(payload_of<Callback>(message)); break;
     case System::done_inserting: done_inserting({message->array}, payload_of<Callback>(message)); break;
-    case System::tally:
-      if (Header* answer = system(System::tallied, message->array, elements(message->array)->local().size()))
-        tell(0, answer);
-      break;
+    case System::tally: tally(message); break;
     case System::tallied: on_tallied(message->array, payload_of<std::uint64_t>(message)); break;
     case System::measure: balancer_.on_measure(message); break;
     case System::measured: balancer_.on_measured(message); break;
@@ -365,7 +362,7 @@ void Pe::on_system(Header* message) {
     case System::saved: saver_.on_saved(message); break;
     case System::restore: saver_.on_restore(message); break;
     case System::settled: balancer_.on_settled(message->array); break;
-    case System::count: waves_.on_count(); return pool_->give(message);
+    case System::count: waves_.on_count(message); return pool_->give(message);
     case System::counted: waves_.on_counted(message); return pool_->give(message);
     case System::stop: stop_here(payload_of<int>(message)); return pool_->give(message);
     case System::goodbye: return pool_->give(message);  // is for drivers
@@ -382,11 +379,7 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     waves_.tell();
     return after(kind_.progress, then);
   }
-  if (then.kind == tally_elements) {
-    Header* const message = system(System::tally, then.array.number, 0);
-    if (message) post_to_all(message, then.array);
-    return;
-  }
+  if (then.kind == tally_elements) { return begin_tally(then.array.number); }
   if (then.kind == save_elements) {
     const char* const asked = static_cast<const char*>(result);
     return in_turn(then.array.number,

@@ -83,6 +83,7 @@ class alignas(128) Pe {
   void on_quiescence(const Callback& then);
   void after(double seconds, const Callback& then);
   void finish(int status);
+  [[nodiscard]] bool looks_closely() const { return kind_.debug; }
   void failed(const char* what);  // in the entry method that runs
   [[nodiscard]] Elements* elements(std::uint16_t array) {
     return array < arrays_.size() ? arrays_[array].get() : nullptr;
@@ -162,6 +163,7 @@ class alignas(128) Pe {
     void operator()(std::uint32_t producer, const char* copy) const { pe.arrive(producer, copy); }
   };
 
+  void run_main(void (*main)(void*), void* argument);
   // The loop
   bool round();
   bool run_urgent(int below);
@@ -268,9 +270,15 @@ class alignas(128) Pe {
   core::ElementBase* read_element(Elements& elements, std::uint64_t number, const char* from,
                                   std::size_t bytes, core::Reach from_where);
   void make_element(Elements& elements, std::uint64_t number, const Header* message);
+  // In the debug mode: told, once of a class, if its serialize() leaves out what is in that element.
+  void look_for_forgotten(core::ElementBase& element);
   void take_early(Elements& elements);
   void take_strays(Elements& elements, ArrayId named);
+  void begin_tally(std::uint16_t array);  // at PE 0
+  void tally(const Header* message);
   void on_tallied(std::uint16_t array, std::uint64_t elements);
+  // Messages that wait for what is not there, and one of them.
+  [[nodiscard]] std::uint64_t waiting(Waiting& one) const;
   void call(const Callback& then, const void* result = nullptr, std::size_t bytes = 0);
   // At PE 0: what is done to a whole array, one thing after the other. `begin` is called now or later; what
   // it began says when it is over.

@@ -145,6 +145,7 @@ void Pe::make_element(Elements& elements, std::uint64_t number, const Header* me
                 name_of(elements.type));
   const core::BeingMade outer =
       std::exchange(being_made_, {elements.index_of(number), {elements.array, elements.mark}});
+  being_made_.reductions = elements.tallied ? core::ElementBase::is_late : 0;
   const core::Entry* const outer_entry = std::exchange(running_, entries_.entries[message->entry]);
   const core::ElementBase* const outer_element = std::exchange(runs_on_, nullptr);
   core::ElementBase* const element = running_->make(message);
@@ -201,8 +202,25 @@ void Pe::done_inserting(ArrayId id, const Callback& then) {
     if (Header* message = system(System::done_inserting, array, then)) send(0, message);
     return;
   }
-  tallies_[array] = {then, 0, count_};
-  waves_.ask({tally_elements, {array}, 0, {}});
+  in_turn(array, [this, array, then] {
+    tallies_[array] = {then, 0, count_};
+    waves_.ask({tally_elements, {array}, 0, {}});
+  });
+}
+
+void Pe::begin_tally(std::uint16_t array) {
+  if (!elements(array))
+    return fail("done_inserting() was called of array " + std::to_string(array) + ", which is none");
+  reductions_.set_total(array, 0);
+  Header* const message = system(System::tally, array, reductions_.next(array));
+  if (message) post_to_all(message, {array});
+}
+
+void Pe::tally(const Header* message) {
+  Elements& elements = *this->elements(message->array);
+  elements.tallied = true;
+  reductions_.join(message->array, payload_of<std::uint64_t>(message));
+  if (Header* answer = system(System::tallied, message->array, elements.local().size())) tell(0, answer);
 }
 
 void Pe::on_tallied(std::uint16_t array, std::uint64_t elements) {
@@ -210,8 +228,29 @@ void Pe::on_tallied(std::uint16_t array, std::uint64_t elements) {
   tally.elements += elements;
   if (--tally.missing > 0) return;
   reductions_.set_total(array, tally.elements);
-  call(tally.then);
+  const Callback then = tally.then;
   tallies_.erase(array);
+  call(then);
+  turn_is_over(array);
+}
+
+std::uint64_t Pe::waiting(Waiting& one) const {
+  using For = Waiting::For;
+  std::uint64_t count = 0;
+  auto note = [&](const Header* message, ArrayId array, For what, const Index& index) {
+    if (count++ == 0 && !(message->flags & of_the_system)) one = {array, message->entry, what, index};
+  };
+  for (const auto& elements : arrays_)
+    if (elements)
+      elements->each_waiting([&](std::uint64_t number, const Header* message) {
+        note(message, {elements->array, elements->mark}, For::element, elements->index_of(number));
+      });
+  for (const auto& [array, messages] : early_)
+    for (const Header* message : messages) note(message, {array}, For::array, {});
+  for (const auto& [id, messages] : strays_)
+    for (const Early& early : messages)
+      note(early.message, id, id.mark != 0 ? For::named_array : For::array, early.index);
+  return count;
 }
 
 void Pe::contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,

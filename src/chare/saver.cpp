@@ -273,6 +273,7 @@ Result<Part> Saver::write(Elements& elements, const std::string& path, std::uint
   part.name = name_of_part(path, generation, pe_.number());
   part.first = std::numeric_limits<std::uint64_t>::max();
   for (core::ElementBase* element : elements.local()) {
+    if (pe_.kind_.debug) pe_.look_for_forgotten(*element);
     const Record record{*elements.number_of(element->index()),
                         elements.type.write(element, nullptr, core::Reach::file)};
     const std::size_t at = data.size();
@@ -401,6 +402,7 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
   }
   if (!elements.shape.is_sparse && elements.local().size() != elements.end_mine() - elements.first_mine())
     return fail(Errc::invalid, path + " has not all elements of its array");
+  elements.tallied = true;
   if (elements.shape.is_sparse && pe_.number() == 0)
     pe_.reductions_.set_total(elements.array, checkpoint->elements());
   return {};

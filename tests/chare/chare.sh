@@ -135,7 +135,19 @@ case $case in
     told 'PE 1: .*Faulty::fail of element \[6\]: as told'
     processes 4 failing
     [ $? = 1 ] || fail "processes: status"
-    told 'PE 3: .*Faulty::fail of element \[6\]: as told' ;;
+    told 'PE 3: .*Faulty::fail of element \[6\]: as told'
+    # A variable that main sets is the other processes' only where there are none.
+    for words in "--mode shm --pes 2" "--mode shm --pes 1" "--pes 2"; do
+      # shellcheck disable=SC2086
+      timeout 20 "$cases" setting $words 2>"$tmp/told" || fail "$words: status $?"
+      case $words in
+        "--mode shm --pes 2") told "main has set .*set_by_main, which the elements in other processes do not see" ;;
+        *) [ -s "$tmp/told" ] && fail "$words: something is told" ;;
+      esac
+    done
+    processes 2 setting || fail "processes: status"
+    told "main has set .*set_by_main, which"
+    grep set_before "$tmp/told" && fail "what was set before run() is told" ;;
   killed)
     before=$(shm)
     processes 4 killed

@@ -83,6 +83,8 @@ class Archive {
   // read or written by the caller (null: they are counted).
   [[nodiscard]] Does does() const { return does_; }
   [[nodiscard]] Reach reach() const { return reach_; }
+  void note_heap() { has_heap_ = true; }
+  [[nodiscard]] bool has_heap() const { return has_heap_; }
   void* skip(std::size_t bytes) {
     if (does_ == Does::read && bytes > limit_ - bytes_) too_short();
     char* const out = does_ == Does::count ? nullptr : at_ + bytes_;
@@ -207,6 +209,7 @@ class Archive {
   char* at_;
   std::size_t bytes_ = 0, limit_ = SIZE_MAX;
   Reach reach_;
+  bool has_heap_ = false;
 };
 
 }  // namespace core

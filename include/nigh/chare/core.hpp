@@ -131,6 +131,10 @@ struct Type {
   // file what buffers and heaps hold is the reader's from then on.
   std::size_t (*write)(ElementBase*, char* into, Reach to);
   ElementBase* (*read)(const char* from, std::size_t bytes, Reach from_where);  // null: told
+  std::size_t bytes;
+  // Whether a member that is not as in a new one would be as in a new one after writing and reading; where
+  // that lies. Not known: it has a heap, or is allocated in a way of its own. Null: as with `write`.
+  bool (*forgets)(ElementBase*, std::size_t* at);
   // It derives from elements of that class, whose entry methods it has; null: from Element of itself.
   const Type* base = nullptr;
   std::uint16_t number = 0;
@@ -166,6 +170,7 @@ NIGH_CHARE_API void done_inserting(ArrayId array, const Callback& then);
 NIGH_CHARE_API Shape shape_of(ArrayId array);
 // In files arrays have the ids of the job that wrote them, and entry methods are known by their names.
 NIGH_CHARE_API ArrayId array_of_file(ArrayId array);
+NIGH_CHARE_API bool looks_closely();  // --chare-debug
 NIGH_CHARE_API std::uint64_t mark_of_entry(std::uint16_t entry);
 NIGH_CHARE_API bool entry_of_mark(std::uint64_t mark, std::uint16_t& entry);  // false: there is none
 NIGH_CHARE_API void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
@@ -227,13 +232,14 @@ class ElementBase {
 
  protected:
   ElementBase()
-      : reductions(being_made().reductions), index_(being_made().index), array_(being_made().array) {}
+      : reductions(being_made().reductions), array_(being_made().array), index_(being_made().index) {}
   ~ElementBase() = default;
 
  private:
-  Index index_;
   ArrayId array_;
+  Index index_;
 };
+static_assert(sizeof(ElementBase) == 56, "nothing of T lies within it: TypeOf::forgets()");
 
 template <class Archive>
 void ArrayId::serialize(Archive& archive) {
