@@ -53,40 +53,6 @@ bool among(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-struct Option {
-  std::size_t at = 0, words = 1;  // in the command
-  std::string name, value;
-};
-
-// The launcher's own options: until the first word that is none and no option's value. Flags that have no
-// value and long forms --name=value, -Nvalue of Slurm.
-std::vector<Option> options_of(Launcher launcher, const std::vector<std::string>& words) {
-  const Known& k = known(launcher);
-  std::vector<Option> out;
-  for (std::size_t i = 1; i < words.size() && words[i].size() > 1 && words[i][0] == '-';) {
-    Option one{i, 1, words[i].substr(words[i][1] == '-' ? 2 : 1), ""};
-    std::size_t more = 0;
-    const bool long_form = words[i][1] == '-';
-    if (const std::size_t equal = one.name.find('='); long_form && equal != std::string::npos) {
-      one.value = one.name.substr(equal + 1);
-      one.name = one.name.substr(0, equal);
-    } else if (launcher == Launcher::slurm && !long_form && one.name.size() > 1) {
-      one.value = one.name.substr(1);
-      one.name = one.name.substr(0, 1);
-    } else if (one.name == "mca" || one.name == "gmca" || one.name == "env" || one.name == "genv") {
-      more = 2;
-    } else if (one.name != "pernode" && one.name != "bynode" && one.name != "byslot" && one.name != "rr") {
-      for (const auto* list : {&k.fix, &k.count, &k.files, &k.hosts, &k.nodes, &k.bind, &k.others})
-        if (among(*list, one.name)) more = 1;
-    }
-    if (more > 0 && i + 1 < words.size()) one.value = words[i + 1];
-    one.words += more;
-    i += one.words;
-    out.push_back(one);
-  }
-  return out;
-}
-
 int number_in(const std::string& text) {
   int out = 0;
   std::from_chars(text.data(), text.data() + text.size(), out);
@@ -137,10 +103,41 @@ Result<JobNodes> of_file(const std::string& path, const Surroundings& around) {
 }
 }  // namespace
 
+// The launcher's own options: until the first word that is none and no option's value. Flags that have no
+// value and long forms --name=value, -Nvalue of Slurm.
+std::vector<LauncherOption> options_of(Launcher launcher, const std::vector<std::string>& words) {
+  const Known& k = known(launcher);
+  std::vector<LauncherOption> out;
+  for (std::size_t i = 1; i < words.size() && words[i].size() > 1 && words[i][0] == '-';) {
+    LauncherOption one{i, 1, words[i].substr(words[i][1] == '-' ? 2 : 1), ""};
+    std::size_t more = 0;
+    const bool long_form = words[i][1] == '-';
+    if (const std::size_t equal = one.name.find('='); long_form && equal != std::string::npos) {
+      one.value = one.name.substr(equal + 1);
+      one.name = one.name.substr(0, equal);
+    } else if (launcher == Launcher::slurm && !long_form && one.name.size() > 1) {
+      one.value = one.name.substr(1);
+      one.name = one.name.substr(0, 1);
+    } else if (one.name == "mca" || one.name == "gmca") {
+      more = 2;
+    } else if (one.name == "env" || one.name == "genv") {  // NAME VALUE or NAME=VALUE
+      more = i + 1 < words.size() && words[i + 1].find('=') != std::string::npos ? 1 : 2;
+    } else if (one.name != "pernode" && one.name != "bynode" && one.name != "byslot" && one.name != "rr") {
+      for (const auto* list : {&k.fix, &k.count, &k.files, &k.hosts, &k.nodes, &k.bind, &k.others})
+        if (among(*list, one.name)) more = 1;
+    }
+    if (more > 0 && i + 1 < words.size()) one.value = words[i + 1];
+    one.words = std::min(one.words + more, words.size() - i);
+    i += one.words;
+    out.push_back(one);
+  }
+  return out;
+}
+
 Result<JobNodes> job_nodes(Launcher launcher, const std::vector<std::string>& words,
                            const Surroundings& around) {
   const Known& k = known(launcher);
-  for (const Option& option : options_of(launcher, words)) {
+  for (const LauncherOption& option : options_of(launcher, words)) {
     if (among(k.files, option.name)) return of_file(option.value, around);
     JobNodes out;
     if (among(k.nodes, option.name))
@@ -166,10 +163,10 @@ HybridWords hybrid_words(Launcher launcher, const std::vector<std::string>& word
                          const HybridChoice& choice) {
   const Known& k = known(launcher);
   HybridWords out{words, "", ""};
-  const std::vector<Option> options = options_of(launcher, words);
+  const std::vector<LauncherOption> options = options_of(launcher, words);
   bool bound = false;
   std::set<std::size_t> gone;
-  for (const Option& option : options) {
+  for (const LauncherOption& option : options) {
     std::string text;
     for (std::size_t i = option.at; i < std::min(option.at + option.words, words.size()); ++i)
       text += (text.empty() ? "" : " ") + words[i];

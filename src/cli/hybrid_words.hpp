@@ -10,6 +10,7 @@
 //     Slurm        srun --ntasks-per-node=4 --cpus-per-task=8 --ntasks=8 ./app
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,6 +34,13 @@ struct Surroundings {
 // Errors: a host file that can't be read.
 Result<JobNodes> job_nodes(Launcher launcher, const std::vector<std::string>& words,
                            const Surroundings& around);
+
+struct LauncherOption {
+  std::size_t at = 0, words = 1;  // in the command
+  std::string name, value;        // without dashes
+};
+// The launcher's own options, before the program.
+std::vector<LauncherOption> options_of(Launcher launcher, const std::vector<std::string>& words);
 
 struct HybridChoice {
   int nodes = 1, ranks = 1, threads = 1;
