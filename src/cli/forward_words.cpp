@@ -73,24 +73,27 @@ void change_open_mpi(const std::vector<LauncherOption>& options, std::vector<std
   words.insert(words.begin() + 1, more.begin(), more.end());
 }
 
+// Hydra passes on all, unless its words say what, and keeps the last of a list from other hosts (4.0.2): ours
+// are given one by one, with their values.
 void change_hydra(const std::vector<LauncherOption>& options, std::vector<std::string>& words,
-                  const Forwarding& what) {
-  for (auto option = options.rbegin(); option != options.rend(); ++option) {  // their places stay
-    const bool all = option->name.starts_with('g');
-    if (option->name == "genvlist" || option->name == "envlist") {
-      if (option->words == 2) words[option->at + 1] = forward_list(words[option->at + 1], ',', what);
-    } else if (option->name == "genvnone" || option->name == "envnone") {
-      words[option->at] = all ? "-genvlist" : "-envlist";
-      words.insert(words.begin() + static_cast<std::ptrdiff_t>(option->at) + 1, joined(what.names, ','));
-    } else if ((option->name == "genv" || option->name == "env") && option->words > 1) {
-      std::string& item = words[option->at + 1];
-      if (option->words == 2) item = with_ours(item, what);
-      if (option->words == 3 && item == preload_name) {
-        std::string& value = words[option->at + 2];
-        value = with_ours(item + "=" + value, what).substr(item.size() + 1);
-      }
+                  const Forwarding& what, bool is_first) {
+  std::vector<std::string> given;
+  bool limits = false;
+  for (const LauncherOption& option : options) {
+    for (const char* limit : {"genvlist", "envlist", "genvnone", "envnone"}) limits |= option.name == limit;
+    if ((option.name != "genv" && option.name != "env") || option.words < 2) continue;
+    std::string& item = words[option.at + 1];
+    given.push_back(item);
+    if (option.words == 2) item = with_ours(item, what);
+    if (option.words == 3 && item == preload_name) {
+      std::string& value = words[option.at + 2];
+      value = with_ours(item + "=" + value, what).substr(item.size() + 1);
     }
   }
+  std::vector<std::string> more;
+  for (const std::string& name : missing_names(given, what))
+    more.insert(more.end(), {is_first ? "-genv" : "-env", name, what.value(name)});
+  if (limits) words.insert(words.begin() + 1, more.begin(), more.end());
 }
 
 void change_slurm(const std::vector<LauncherOption>& options, std::vector<std::string>& words,
@@ -132,8 +135,10 @@ std::vector<std::string> forward_words(Launcher launcher, const std::vector<std:
     const std::vector<LauncherOption> options = options_of(launcher, part);
     if (launcher == Launcher::open_mpi)
       change_open_mpi(options, part, what);
+    else if (launcher == Launcher::hydra)
+      change_hydra(options, part, what, at == 0);
     else
-      (launcher == Launcher::hydra ? change_hydra : change_slurm)(options, part, what);
+      change_slurm(options, part, what);
     out.insert(out.end(), part.begin(), part.end());
     at = static_cast<std::size_t>(end - words.begin());
   }

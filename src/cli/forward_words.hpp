@@ -6,11 +6,12 @@
 //
 //     Open MPI     -x A                    -x LD_PRELOAD -x NIGH_SPACE -x A
 //                  --mca mca_base_env_list "A"          "A;LD_PRELOAD;NIGH_SPACE"
-//     MPICH        -genvlist A, -genvnone  -genvlist A,LD_PRELOAD,NIGH_SPACE
+//     MPICH        -genvlist A, -genvnone  -genv LD_PRELOAD ours.so -genv NIGH_SPACE 1 -genvlist A
 //     Slurm        --export=A, NONE        --export=A,LD_PRELOAD,NIGH_SPACE
 //     all          LD_PRELOAD=theirs.so    LD_PRELOAD=ours.so:theirs.so
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Forwarding {
   std::vector<std::string> names;  // of the variables that ranks need
   std::string preload;             // the value of LD_PRELOAD, ours first
   bool adds = true;                // ranks don't inherit them: Open MPI's, on other nodes
+  std::function<std::string(const std::string&)> value;  // of each of them
 };
 std::vector<std::string> forward_words(Launcher launcher, const std::vector<std::string>& words,
                                        const Forwarding& what);

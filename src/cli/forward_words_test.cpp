@@ -22,7 +22,10 @@ std::vector<std::string> split(const std::string& text) {
 std::string changed(Launcher launcher, const std::string& words, bool adds = true) {
   std::string out;
   for (const std::string& word :
-       forward_words(launcher, split(words), {{"LD_PRELOAD", "NIGH_A"}, "/ours.so:/before.so", adds}))
+       forward_words(launcher, split(words),
+                     {{"LD_PRELOAD", "NIGH_A"}, "/ours.so:/before.so", adds, [](const std::string& name) {
+                        return name == "NIGH_A" ? "1" : "/ours.so:/before.so";
+                      }}))
     out += (out.empty() ? "" : " ") + word;
   return out;
 }
@@ -53,14 +56,15 @@ TEST(ForwardWords, Hydra) {
   EXPECT_EQ(hydra("mpiexec -n 4 ./app"), "mpiexec -n 4 ./app");
   EXPECT_EQ(hydra("mpiexec -genv A 1 -n 4 ./app"), "mpiexec -genv A 1 -n 4 ./app");
   EXPECT_EQ(hydra("mpiexec -genvall -n 4 ./app"), "mpiexec -genvall -n 4 ./app");
-  EXPECT_EQ(hydra("mpiexec -genvlist A,B -n 4 ./app"), "mpiexec -genvlist A,B,LD_PRELOAD,NIGH_A -n 4 ./app");
-  EXPECT_EQ(hydra("mpiexec -genvnone -n 4 ./app"), "mpiexec -genvlist LD_PRELOAD,NIGH_A -n 4 ./app");
-  EXPECT_EQ(hydra("mpiexec -n 1 -envnone ./a : -n 1 -envlist A ./b"),
-            "mpiexec -n 1 -envlist LD_PRELOAD,NIGH_A ./a : -n 1 -envlist A,LD_PRELOAD,NIGH_A ./b");
+  const std::string ours = "-genv LD_PRELOAD /ours.so:/before.so -genv NIGH_A 1 ";
+  EXPECT_EQ(hydra("mpiexec -genvlist A,B -n 4 ./app"), "mpiexec " + ours + "-genvlist A,B -n 4 ./app");
+  EXPECT_EQ(hydra("mpiexec -genvnone -n 4 ./app"), "mpiexec " + ours + "-genvnone -n 4 ./app");
+  EXPECT_EQ(hydra("mpiexec -n 1 ./a : -n 1 -envlist A ./b"),
+            "mpiexec -n 1 ./a : -env LD_PRELOAD /ours.so:/before.so -env NIGH_A 1 -n 1 -envlist A ./b");
   EXPECT_EQ(hydra("mpiexec -genv LD_PRELOAD /t.so -n 1 ./a"),
             "mpiexec -genv LD_PRELOAD /ours.so:/before.so:/t.so -n 1 ./a");
   EXPECT_EQ(hydra("mpiexec -genv LD_PRELOAD=/t.so -genvnone -n 1 ./a"),
-            "mpiexec -genv LD_PRELOAD=/ours.so:/before.so:/t.so -genvlist LD_PRELOAD,NIGH_A -n 1 ./a");
+            "mpiexec -genv NIGH_A 1 -genv LD_PRELOAD=/ours.so:/before.so:/t.so -genvnone -n 1 ./a");
 }
 TEST(ForwardWords, Slurm) {
   auto slurm = [](const std::string& words) { return changed(Launcher::slurm, words); };

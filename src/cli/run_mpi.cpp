@@ -87,8 +87,8 @@ void forward(LaunchEnvironment& environment, RunOptions& options) {
   constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
   const std::string& first = options.command.front();
   const std::string library = library_of_launcher(first);
-  Forwarding what{names_to_forward(environment), openmp::value_of(environment.variables, "LD_PRELOAD"),
-                  false};
+  Forwarding what{names_to_forward(environment), openmp::value_of(environment.variables, "LD_PRELOAD"), false,
+                  [&](const std::string& name) { return openmp::value_of(environment.variables, name); }};
   if (library == "mpich") {
     options.command = forward_words(Launcher::hydra, options.command, what);
   } else if (library.empty() && first.substr(first.rfind('/') + 1) == "srun") {

@@ -150,7 +150,7 @@ case_mpi_nodes() {
   ok $run --mpi --dry-run -- mpirun.mpich -host a,b -n 2 app
   out_lacks $list
   ok $run --mpi --dry-run -- mpirun.mpich -genvlist PATH -host a,b -n 2 app
-  out_has "mpirun.mpich -genvlist PATH,[^ ]*LD_PRELOAD"
+  out_has "mpirun.mpich .*-genv LD_PRELOAD [^ ]*/libnigh-mpi.so .*-genvlist PATH -host"
 }
 
 # An MPI function called where no MPI library is: as the loader would say it, and no crash before.
@@ -208,11 +208,11 @@ case_mpi_explain() {
     ok $run --mpi --explain -- mpirun.$mpi $extra -n 3 "$tmp/hello"
     out_is 'sum of 3 ranks 3'
     says "^nigh: MPI: .*; 3 of 3 ranks share memory on this node, $(uname -n)\$"
+    says '^nigh: MPI: MPI_Allreduce  *3 ours'
+    [ "$(grep -c 'share memory on this node' "$tmp/err")" = 1 ] || fail "not one account"
     ok $run --mpi --explain -- mpirun.$mpi $extra -n 1 "$tmp/hello"
     says "^nigh: MPI runs as without nigh: MPI_COMM_WORLD has one rank ($(uname -n))\$"
     lines 1
-    says '^nigh: MPI: MPI_Allreduce  *3 ours'
-    [ "$(grep -c 'share memory on this node' "$tmp/err")" = 1 ] || fail "not one account"
     ok $run --mpi -- mpirun.$mpi $extra -n 2 "$tmp/hello"
     out_is 'sum of 2 ranks 1'
     silent
