@@ -50,7 +50,7 @@ inline void on_quiescence(const Callback& then) { core::on_quiescence(then); }
 // `then` is called on this PE's initiative after at least that time.
 inline void after(double seconds, const Callback& then) { core::after(seconds, then); }
 
-[[nodiscard]] inline Callback finish_callback() { return {Callback::Kind::finish, 0, 0, {}}; }
+[[nodiscard]] inline Callback finish_callback() { return {Callback::Kind::finish, {}, 0, {}}; }
 
 // How contributions are put together, item by item, in no particular order. Write your own as such a struct.
 struct Sum {
@@ -109,13 +109,14 @@ class Proxy {
  public:
   Proxy() = default;
   Proxy(std::uint16_t array, const Index& index, std::int32_t priority = 0)
+      : Proxy(core::ArrayId{array}, index, priority) {}
+  Proxy(core::ArrayId array, const Index& index, std::int32_t priority = 0)
       : index_(index), priority_(priority), array_(array) {}
 
   // Calls that entry method with these arguments, some time. May be called in entry methods and in main.
   template <auto Method, class... A>
   void send(A&&... arguments) const {
-    using Entry = core::EntryOf<Method>;
-    static_assert(std::is_base_of_v<typename Entry::Class, T>, "a method of another class");
+    using Entry = core::EntryOf<T, Method>;
     core::Header* const message = Entry::All::message(Entry::entry, std::forward<A>(arguments)...);
     message->priority = priority_;
     core::post(message, array_, index_);
@@ -128,15 +129,19 @@ class Proxy {
   // For reductions and the like: calls that method, with the result if it has a parameter.
   template <auto Method>
   [[nodiscard]] Callback callback() const {
-    return {Callback::Kind::element, array_, core::EntryOf<Method>::entry.number, index_};
+    return {Callback::Kind::element, array_, core::EntryOf<T, Method>::entry.number, index_};
   }
 
   [[nodiscard]] const Index& index() const { return index_; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(index_, priority_, array_);
+  }
 
  private:
   Index index_;
   std::int32_t priority_ = 0;
-  std::uint16_t array_ = 0;
+  core::ArrayId array_;
 };
 
 // An array of chares T, spread over the PEs in blocks (sparse ones: by a hash). A plain value.
@@ -144,7 +149,9 @@ template <class T>
 class Array {
  public:
   Array() = default;
-  explicit Array(std::uint16_t number) : number_(number) {}
+  // The PE p's n-th array, from 0 on, has the number n * pes() + p.
+  explicit Array(std::uint16_t number) : id_{number} {}
+  explicit Array(core::ArrayId id) : id_(id) {}
 
   // Every PE makes its elements by T(arguments...), some time; messages wait until then.
   template <class... A>
@@ -168,32 +175,37 @@ class Array {
   // then.
   template <class... A>
   void insert(const Index& index, A&&... arguments) const {
-    core::insert(constructor(std::forward<A>(arguments)...), number_, index);
+    core::insert(constructor(std::forward<A>(arguments)...), id_, index);
   }
-  // Call it once, when the last was inserted (as far as the program has run so far): elements can contribute
-  // from then on, and `then` is called.
-  void done_inserting(const Callback& then = {}) const { core::done_inserting(number_, then); }
+  // When the last was inserted (as far as the program has run so far): elements can contribute from then on,
+  // and `then` is called. If more are inserted later, call it again: the first contribution of these belongs
+  // to the first reduction that was not over then.
+  void done_inserting(const Callback& then = {}) const { core::done_inserting(id_, then); }
 
-  [[nodiscard]] Proxy<T> operator[](const Index& index) const { return {number_, index}; }
-  [[nodiscard]] Proxy<T> operator[](std::int64_t x) const { return {number_, Index{x}}; }
+  [[nodiscard]] Proxy<T> operator[](const Index& index) const { return {id_, index}; }
+  [[nodiscard]] Proxy<T> operator[](std::int64_t x) const { return {id_, Index{x}}; }
   [[nodiscard]] Proxy<T> operator()(std::int64_t x, std::int64_t y = 0, std::int64_t z = 0) const {
-    return {number_, Index{x, y, z}};
+    return {id_, Index{x, y, z}};
   }
 
   // Calls that method of all elements. Arguments are copied for each PE.
   template <auto Method, class... A>
   void send(A&&... arguments) const {
-    using Entry = core::EntryOf<Method, true>;
-    static_assert(std::is_base_of_v<typename Entry::Class, T>, "a method of another class");
-    core::post_to_all(Entry::All::message(Entry::entry, std::forward<A>(arguments)...), number_);
+    using Entry = core::EntryOf<T, Method, true>;
+    core::post_to_all(Entry::All::message(Entry::entry, std::forward<A>(arguments)...), id_);
   }
   template <auto Method>
   [[nodiscard]] Callback callback() const {
-    return {Callback::Kind::all, number_, core::EntryOf<Method, true>::entry.number, {}};
+    return {Callback::Kind::all, id_, core::EntryOf<T, Method, true>::entry.number, {}};
   }
 
-  [[nodiscard]] Shape shape() const { return core::shape_of(number_); }
-  [[nodiscard]] std::uint16_t number() const { return number_; }
+  [[nodiscard]] Shape shape() const { return core::shape_of(id_); }
+  [[nodiscard]] std::uint16_t number() const { return id_.number; }
+  [[nodiscard]] core::ArrayId id() const { return id_; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(id_);
+  }
 
  private:
   template <class... A>
@@ -202,7 +214,7 @@ class Array {
     using Constructor = core::ConstructorOf<T, std::decay_t<A>...>;
     return Constructor::All::message(Constructor::entry, std::forward<A>(arguments)...);
   }
-  std::uint16_t number_ = 0;
+  core::ArrayId id_;
 };
 
 // Some elements of an array: a message to them goes once to each PE that has any. A value: keep it, pass it
@@ -211,14 +223,12 @@ template <class T>
 class Section {
  public:
   Section() = default;
-  Section(Array<T> array, std::vector<Index> elements)
-      : array_(array.number()), elements_(std::move(elements)) {}
+  Section(Array<T> array, std::vector<Index> elements) : array_(array.id()), elements_(std::move(elements)) {}
 
   // Calls that method of each of them. Arguments are copied for each PE.
   template <auto Method, class... A>
   void send(A&&... arguments) const {
-    using Entry = core::EntryOf<Method, true>;
-    static_assert(std::is_base_of_v<typename Entry::Class, T>, "a method of another class");
+    using Entry = core::EntryOf<T, Method, true>;
     core::post_to_some(Entry::All::message(Entry::entry, std::forward<A>(arguments)...), array_,
                        elements_.data(), elements_.size());
   }
@@ -231,7 +241,7 @@ class Section {
   }
 
  private:
-  std::uint16_t array_ = 0;
+  core::ArrayId array_;
   std::vector<Index> elements_;
 };
 
@@ -239,8 +249,9 @@ class Section {
 template <class T>
 class Element : public core::ElementBase {
  public:
-  [[nodiscard]] Array<T> array() const { return Array<T>(array_number()); }
-  [[nodiscard]] Proxy<T> proxy() const { return {array_number(), index()}; }
+  using ElementOf = T;
+  [[nodiscard]] Array<T> array() const { return Array<T>(array_id()); }
+  [[nodiscard]] Proxy<T> proxy() const { return {array_id(), index()}; }
 
  protected:
   // Every element of the array contributes, the same number of items; when all have, `then` is called with

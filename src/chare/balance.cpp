@@ -31,11 +31,13 @@ double sum_of(const std::vector<Item*>& items) {
 bool is_larger(const Item* a, const Item* b) { return a->ns > b->ns; }
 
 // Gives each item a part. Those that have one keep it unless it has too much.
-void spread(std::vector<Item*>& items, const std::vector<Pes>& parts) {
+void spread(std::vector<Item*>& items, const std::vector<Pes>& parts, const std::vector<double>& fixed) {
   std::vector<double> load(parts.size()), share(parts.size());
   double pes = 0;
   for (const Pes& part : parts) pes += static_cast<double>(part.size());
-  const double all = sum_of(items);
+  double all = sum_of(items);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (const std::uint32_t pe : parts[i]) load[i] += fixed[pe], all += fixed[pe];
   for (std::size_t i = 0; i < parts.size(); ++i) share[i] = all * static_cast<double>(parts[i].size()) / pes;
   for (const Item* item : items)
     if (item->at != nowhere) load[item->at] += item->ns;
@@ -95,7 +97,7 @@ std::vector<Pes> parts_of(const Pes& pes, const plan::Levels& levels, std::size_
 // `items` are to be on `pes`, which are a group of level `depth`. What comes of it stands in `to`, by the
 // address of the item.
 void settle(std::vector<Item*> items, const Pes& pes, const plan::Levels& levels, std::size_t depth,
-            Item* first, std::vector<std::uint32_t>& to) {
+            Item* first, const std::vector<double>& fixed, std::vector<std::uint32_t>& to) {
   const std::vector<Pes> parts = parts_of(pes, levels, depth);
   std::unordered_map<std::uint32_t, std::size_t> part_of;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -104,12 +106,12 @@ void settle(std::vector<Item*> items, const Pes& pes, const plan::Levels& levels
     const auto found = part_of.find(item->pe);
     item->at = found == part_of.end() ? nowhere : found->second;
   }
-  spread(items, parts);
+  spread(items, parts, fixed);
   std::vector<std::vector<Item*>> of(parts.size());
   for (Item* item : items) of[item->at].push_back(item);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (depth > 0)
-      settle(std::move(of[i]), parts[i], levels, depth - 1, first, to);
+      settle(std::move(of[i]), parts[i], levels, depth - 1, first, fixed, to);
     else
       for (const Item* item : of[i]) to[static_cast<std::size_t>(item - first)] = parts[i].front();
   }
@@ -117,7 +119,9 @@ void settle(std::vector<Item*> items, const Pes& pes, const plan::Levels& levels
 
 }  // namespace
 
-std::vector<Move> balance(const std::vector<Load>& loads, std::uint32_t pes, const plan::Levels& levels) {
+std::vector<Move> balance(const std::vector<Load>& loads, std::uint32_t pes, const plan::Levels& levels,
+                          std::vector<double> fixed) {
+  fixed.resize(pes);
   std::vector<Item> items;
   std::vector<Item*> all;
   items.reserve(loads.size());
@@ -128,8 +132,8 @@ std::vector<Move> balance(const std::vector<Load>& loads, std::uint32_t pes, con
   Pes every(pes);
   for (std::uint32_t pe = 0; pe < pes; ++pe) every[pe] = pe;
   std::vector<std::uint32_t> to(items.size());
-  settle(all, every, levels, levels.levels.size(), items.data(), to);
-  std::vector<double> before(pes), after(pes);
+  settle(all, every, levels, levels.levels.size(), items.data(), fixed, to);
+  std::vector<double> before = fixed, after = fixed;
   std::vector<Move> moves;
   for (std::size_t i = 0; i < items.size(); ++i) {
     before[loads[i].pe] += items[i].ns;

@@ -25,6 +25,8 @@ struct Move {
 
 // Nobody has more than 1.02 times the average, or one element more than that. No moves at all if the busiest
 // PE would gain less than 2 %.
-std::vector<Move> balance(const std::vector<Load>& loads, std::uint32_t pes, const plan::Levels& levels);
+// `fixed`: what each PE has to do besides, in ns; empty: nothing.
+std::vector<Move> balance(const std::vector<Load>& loads, std::uint32_t pes, const plan::Levels& levels,
+                          std::vector<double> fixed = {});
 
 }  // namespace nigh::chare

@@ -69,6 +69,15 @@ TEST(Balance, TakesOverTheBorderWhatAGroupHasTooMuch) {
             2);
 }
 
+TEST(Balance, WhatPesHaveToDoBesidesCounts) {
+  std::vector<Load> loads;
+  for (std::uint64_t i = 0; i < 40; ++i) loads.push_back({i, 10, i < 20 ? 0U : 1U});
+  EXPECT_TRUE(balance(loads, 2, {}).empty());
+  EXPECT_EQ(loads_after(loads, 2, balance(loads, 2, {}, {800, 0})), (std::vector<double>{0, 400}));
+  EXPECT_EQ(loads_after(loads, 2, balance(loads, 2, {}, {0, 200})), (std::vector<double>{300, 100}));
+  EXPECT_TRUE(balance(loads, 2, {}, {500, 500}).empty());
+}
+
 TEST(Balance, HoldsItsBoundOnRandomLoads) {
   std::mt19937 random(5);
   for (int round = 0; round < 400; ++round) {

@@ -12,7 +12,7 @@ namespace nigh::chare {
 namespace {
 
 struct Many {  // in front of so many items
-  std::uint64_t count = 0;
+  std::uint64_t count = 0, others_ns = 0;
   std::uint32_t pe = 0;
 };
 struct Moved {  // in front of what serialize() has written; in a process: the element itself
@@ -33,12 +33,12 @@ std::vector<Item> items_of(const Header* message) {
 
 void Balancer::ask(core::ElementBase& from, const Callback& then) {
   pe_.reductions_.contribute(from, &then, sizeof then, keep_first,
-                             {balance_elements, from.array_number(), 0, {}});
+                             {balance_elements, from.array_id(), 0, {}});
 }
 
 void Balancer::begin(std::uint16_t array, const Callback& then) {
-  steps_[array] = {then, pe_.count(), {}, {}};
-  if (Header* const message = pe_.system(System::measure, array, 0)) pe_.post_to_all(message, array);
+  steps_[array] = {then, pe_.count(), {}, std::vector<double>(pe_.count()), {}};
+  if (Header* const message = pe_.system(System::measure, array, 0)) pe_.post_to_all(message, {array});
 }
 
 bool Balancer::keeps(Header* message) {
@@ -51,10 +51,14 @@ bool Balancer::keeps(Header* message) {
 void Balancer::on_measure(const Header* message) {
   Elements& elements = *pe_.elements(message->array);
   std::vector<Load> loads;
-  for (core::ElementBase* element : elements.local())
+  for (core::ElementBase* element : elements.local()) {
+    if (pe_.kind_.debug) pe_.look_for_forgotten(*element);
+    if (element->reductions & core::ElementBase::is_late) continue;  // it stays: it has not asked
+    elements.measured_ns += element->load_ns;
     loads.push_back(
         {*elements.number_of(element->index()), std::exchange(element->load_ns, 0), pe_.number()});
-  const Many many{loads.size(), pe_.number()};
+  }
+  const Many many{loads.size(), take_others(elements), pe_.number()};
   const std::size_t bytes = loads.size() * sizeof(Load);
   Header* const answer = pe_.system(System::measured, message->array, many, bytes);
   if (!answer) return;
@@ -62,19 +66,33 @@ void Balancer::on_measure(const Header* message) {
   pe_.tell(0, answer);
 }
 
+std::uint64_t Balancer::take_others(Elements& elements) {
+  std::uint64_t now = 0;
+  for (const auto& other : pe_.arrays_) {
+    if (!other || other->array == elements.array) continue;
+    now += other->measured_ns;
+    for (const core::ElementBase* element : other->local()) now += element->load_ns;
+  }
+  const std::uint64_t before = std::exchange(elements.others_ns, now);
+  return now > before ? now - before : 0;  // they may have moved
+}
+
 void Balancer::on_measured(const Header* message) {
   Step& step = steps_[message->array];
   const std::vector<Load> loads = items_of<Load>(message);
   step.loads.insert(step.loads.end(), loads.begin(), loads.end());
+  const auto from = Pe::payload_of<Many>(message);
+  step.fixed[from.pe] = static_cast<double>(from.others_ns);
   if (--step.missing > 0) return;
   step.missing = pe_.count();
-  const std::vector<Move> moves = balance(std::exchange(step.loads, {}), pe_.count(), pe_.levels());
-  const Many many{moves.size(), pe_.number()};
+  const std::vector<Move> moves =
+      balance(std::exchange(step.loads, {}), pe_.count(), pe_.levels(), std::exchange(step.fixed, {}));
+  const Many many{moves.size(), 0, pe_.number()};
   const std::size_t bytes = moves.size() * sizeof(Move);
   Header* const all = pe_.system(System::moves, message->array, many, bytes);
   if (!all) return;
   if (bytes > 0) std::memcpy(reinterpret_cast<char*>(all + 1) + sizeof many, moves.data(), bytes);
-  pe_.post_to_all(all, message->array);
+  pe_.post_to_all(all, {message->array});
 }
 
 void Balancer::on_moves(const Header* message) {

@@ -47,6 +47,7 @@ class Balancer {
     Callback then;
     std::uint32_t missing = 0;
     std::vector<Load> loads;
+    std::vector<double> fixed;  // of each PE: what elements of other arrays have cost
     std::vector<core::Header*> kept;
   };
   struct Arrivals {
@@ -56,6 +57,8 @@ class Balancer {
   core::ElementBase* unpack(core::Header* message);
   void send(Elements& elements, core::ElementBase* element, const Move& move);
   void look(std::uint16_t array);
+  // What elements of other arrays have cost here since the last time.
+  [[nodiscard]] std::uint64_t take_others(Elements& elements);
 
   Pe& pe_;
   std::unordered_map<std::uint16_t, Step> steps_;

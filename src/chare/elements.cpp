@@ -6,9 +6,10 @@
 
 namespace nigh::chare {
 
-Elements::Elements(std::uint16_t array, const Shape& shape, const core::Type& type, std::uint32_t here,
+Elements::Elements(core::ArrayId id, const Shape& shape, const core::Type& type, std::uint32_t here,
                    std::uint32_t pes)
-    : array(array),
+    : array(id.number),
+      mark(id.mark),
       shape(shape),
       type(type),
       nx_(static_cast<std::uint64_t>(shape.x)),
@@ -83,6 +84,13 @@ std::string text_of(const Index& index) {
   if (index.y != 0 || index.z != 0) out += ", " + std::to_string(index.y);
   if (index.z != 0) out += ", " + std::to_string(index.z);
   return out + "]";
+}
+
+bool can_be(const Shape& shape) {
+  for (const std::int64_t extent : {shape.x, shape.y, shape.z})
+    if (extent < 0 || extent > most_elements) return false;
+  return static_cast<double>(shape.x) * static_cast<double>(shape.y) * static_cast<double>(shape.z) <=
+         static_cast<double>(most_elements);
 }
 
 std::string text_of(const Shape& shape) {

@@ -23,16 +23,17 @@ class Elements {
   };
 
   // One of them for each PE of `pes`; `here` is this one's.
-  Elements(std::uint16_t array, const Shape& shape, const core::Type& type, std::uint32_t here,
+  Elements(core::ArrayId id, const Shape& shape, const core::Type& type, std::uint32_t here,
            std::uint32_t pes);
   Elements(const Elements&) = delete;
   Elements& operator=(const Elements&) = delete;
   ~Elements();  // with the elements
 
-  const std::uint16_t array;
+  const std::uint16_t array, mark;
   const Shape shape;
   const core::Type& type;
-  bool made = false;  // those that are to be here at the beginning are here
+  bool tallied = false;  // done_inserting() was called
+  bool made = false;     // those that are to be here at the beginning are here
 
   // An index as a number, and back. Nothing: it is outside.
   [[nodiscard]] std::optional<std::uint64_t> number_of(const Index& index) const {
@@ -66,6 +67,11 @@ class Elements {
   void park(std::uint64_t number, core::Header* message) { waiting_[number].push_back(message); }
   [[nodiscard]] std::vector<core::Header*> take_waiting(std::uint64_t number);
   [[nodiscard]] std::vector<core::Header*> take_all_waiting();
+  template <class Use>
+  void each_waiting(Use use) const {
+    for (const auto& [number, messages] : waiting_)
+      for (const core::Header* message : messages) use(number, message);
+  }
 
  private:
   static constexpr std::uint64_t sparse_half = 1 << 20;
@@ -80,7 +86,21 @@ class Elements {
   std::unordered_map<std::uint64_t, Place> sparse_;
   std::vector<core::ElementBase*> local_;
   std::unordered_map<std::uint64_t, std::vector<core::Header*>> waiting_;
+
+ public:  // not among what each message needs
+  // Of a file, if it was restored: its ids in the jobs before, the last one's first, and how often it has
+  // been by now.
+  std::vector<core::ArrayId> names;
+  std::uint16_t restored = 0;
+  // ns, for balance(): what its elements have cost here until they were measured; what those of all other
+  // arrays had cost by the last time.
+  std::uint64_t measured_ns = 0, others_ns = 0;
 };
+
+// Elements of an array in all, but for sparse ones.
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 31;
+// Whether an array of that shape can be.
+bool can_be(const Shape& shape);
 
 // "[3]", "[3, 4, 5]"; "8", "8 x 8".
 std::string text_of(const Index& index);

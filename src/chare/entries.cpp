@@ -74,6 +74,23 @@ const Entries& Entries::all() {
   return entries;
 }
 
+std::uint64_t Entries::mark_of(std::uint16_t entry) const {
+  if (entry >= entries.size()) return 0;
+  std::uint64_t mark = 0xcbf29ce484222325;
+  for (const char c : std::string_view(entries[entry]->name, entries[entry]->name_bytes))
+    mark = (mark ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return mark;
+}
+
+bool Entries::find(std::uint64_t mark, std::uint16_t& entry) const {
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (mark_of(static_cast<std::uint16_t>(i)) == mark) {
+      entry = static_cast<std::uint16_t>(i);
+      return true;
+    }
+  return false;
+}
+
 std::string name_of(const core::Type& type) {
   return std::string(without_brackets(spelled({type.name, type.name_bytes}, "T = ")));
 }

@@ -31,6 +31,10 @@ struct Entries {
   std::vector<const core::Type*> types;
   std::uint64_t digest = 0;  // of all names
 
+  // Of an entry method by its name: the same in another build of the program. And back; false: there is none.
+  [[nodiscard]] std::uint64_t mark_of(std::uint16_t entry) const;
+  [[nodiscard]] bool find(std::uint64_t mark, std::uint16_t& entry) const;
+
   // All of the program; numbered when first asked. A program has less than 65000 of them.
   static const Entries& all();
 };

@@ -161,18 +161,18 @@ bool parse_framing(const char* text, Settings& settings) {
 
 }  // namespace
 
-void post_to_all(Header* message, std::uint16_t array) { Pe::mine().post_to_all(message, array); }
-void post_to_some(Header* message, std::uint16_t array, const Index* elements, std::size_t count) {
+void post_to_all(Header* message, ArrayId array) { Pe::mine().post_to_all(message, array); }
+void post_to_some(Header* message, ArrayId array, const Index* elements, std::size_t count) {
   Pe::mine().post_to_some(message, array, elements, count);
 }
-std::uint16_t create(const Shape& shape, const Type& type, Header* constructor) {
+ArrayId create(const Shape& shape, const Type& type, Header* constructor) {
   return Pe::mine().create(shape, type, constructor);
 }
-void insert(Header* constructor, std::uint16_t array, const Index& index) {
+void insert(Header* constructor, ArrayId array, const Index& index) {
   Pe::mine().insert(constructor, array, index);
 }
-void done_inserting(std::uint16_t array, const Callback& then) { Pe::mine().done_inserting(array, then); }
-Shape shape_of(std::uint16_t array) {
+void done_inserting(ArrayId array, const Callback& then) { Pe::mine().done_inserting(array, then); }
+Shape shape_of(ArrayId array) {
   const Elements* const elements = Pe::mine().elements(array);
   return elements ? elements->shape : Shape{0, 0, 0};
 }
@@ -184,7 +184,11 @@ void balance(ElementBase& from, const Callback& then) { Pe::mine().balance(from,
 void checkpoint(ElementBase& from, const char* path, const Callback& then) {
   Pe::mine().checkpoint(from, path, then);
 }
-std::uint16_t restore(const char* path, const Type& type) { return Pe::mine().restore(path, type); }
+ArrayId restore(const char* path, const Type& type) { return Pe::mine().restore(path, type); }
+bool looks_closely() { return Pe::mine().looks_closely(); }
+ArrayId array_of_file(ArrayId array) { return Pe::mine().array_of_file(array); }
+std::uint64_t mark_of_entry(std::uint16_t entry) { return Entries::all().mark_of(entry); }
+bool entry_of_mark(std::uint64_t mark, std::uint16_t& entry) { return Entries::all().find(mark, entry); }
 void on_quiescence(const Callback& then) { Pe::mine().on_quiescence(then); }
 void after(double seconds, const Callback& then) { Pe::mine().after(seconds, then); }
 void finish(int status) { Pe::mine().finish(status); }

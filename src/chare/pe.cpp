@@ -155,9 +155,9 @@ int Pe::run(void (*main)(void*), void* argument) {
   if (number_ == 0 && kind_.progress > 0) {
     if (cluster_ && !cluster_->carrier->told().empty())
       std::fprintf(stderr, "nigh chare: messages go %s\n", cluster_->carrier->told().c_str());
-    after(kind_.progress, {tell_progress, 0, 0, {}});
+    after(kind_.progress, {tell_progress, {}, 0, {}});
   }
-  if (number_ == 0 && main) main(argument);
+  if (number_ == 0 && main) run_main(main, argument);
   while (!stop_) {
     waiter_.until([&] { return round(); });
   }
@@ -316,7 +316,8 @@ void Pe::arrive(Header* message) {
 void Pe::run_shared(core::ElementBase* element, const Header* message) {
   running_ = entries_.entries[message->entry];
   runs_on_ = element;
-  run_paced(*element, message, [&] { running_->run_shared(element, message); });
+  if (fits(*running_, *element))
+    run_paced(*element, message, [&] { running_->run_shared(element, message); });
   running_ = nullptr;
 }
 
@@ -330,7 +331,7 @@ void Pe::deliver_slowly(Header* message) {
   if (message->flags & to_some) return on_some(message);
   if (message->flags & of_the_system) return on_system(message);
   Elements* const elements = this->elements(message->array);
-  if (!elements) return early_[message->array].push_back({message, {}, true});
+  if (!elements) return early_[message->array].push_back(message);
   Elements::Place& place = elements->place(message->element);
   if (message->flags & constructor) {
     if (place.element)
@@ -347,14 +348,11 @@ void Pe::deliver_slowly(Header* message) {
 
 void Pe::on_system(Header* message) {
   switch (static_cast<System>(message->entry)) {
-    case System::declare: declare(message->array, payload_of<Declared>(message)); break;
+    case System::declare: declare(message); break;
     case System::partial: reductions_.on_partial(message); break;
     case System::quiescence: waves_.ask(payload_of<Callback>(message)); break;
-    case System::done_inserting: done_inserting(message->array, payload_of<Callback>(message)); break;
-    case System::tally:
-      if (Header* answer = system(System::tallied, message->array, elements(message->array)->local().size()))
-        tell(0, answer);
-      break;
+    case System::done_inserting: done_inserting({message->array}, payload_of<Callback>(message)); break;
+    case System::tally: tally(message); break;
     case System::tallied: on_tallied(message->array, payload_of<std::uint64_t>(message)); break;
     case System::measure: balancer_.on_measure(message); break;
     case System::measured: balancer_.on_measured(message); break;
@@ -364,7 +362,7 @@ void Pe::on_system(Header* message) {
     case System::saved: saver_.on_saved(message); break;
     case System::restore: saver_.on_restore(message); break;
     case System::settled: balancer_.on_settled(message->array); break;
-    case System::count: waves_.on_count(); return pool_->give(message);
+    case System::count: waves_.on_count(message); return pool_->give(message);
     case System::counted: waves_.on_counted(message); return pool_->give(message);
     case System::stop: stop_here(payload_of<int>(message)); return pool_->give(message);
     case System::goodbye: return pool_->give(message);  // is for drivers
@@ -381,21 +379,19 @@ void Pe::call(const Callback& then, const void* result, std::size_t bytes) {
     waves_.tell();
     return after(kind_.progress, then);
   }
-  if (then.kind == tally_elements) {
-    Header* const message = system(System::tally, then.array, 0);
-    if (message) post_to_all(message, then.array);
-    return;
-  }
+  if (then.kind == tally_elements) { return begin_tally(then.array.number); }
   if (then.kind == save_elements) {
     const char* const asked = static_cast<const char*>(result);
-    return in_turn(then.array, [this, array = then.array, what = std::vector<char>(asked, asked + bytes)] {
-      saver_.begin(array, what.data(), what.size());
-    });
+    return in_turn(then.array.number,
+                   [this, array = then.array.number, what = std::vector<char>(asked, asked + bytes)] {
+                     saver_.begin(array, what.data(), what.size());
+                   });
   }
   if (then.kind == balance_elements) {
     Callback next;
     if (result && bytes == sizeof next) std::memcpy(static_cast<void*>(&next), result, sizeof next);
-    return in_turn(then.array, [this, array = then.array, next] { balancer_.begin(array, next); });
+    return in_turn(then.array.number,
+                   [this, array = then.array.number, next] { balancer_.begin(array, next); });
   }
   const core::Entry& entry = *entries_.entries[then.entry];
   std::size_t size = 0;
@@ -478,9 +474,7 @@ void* get_memory(std::size_t bytes) { return Pe::mine().get_memory(bytes); }
 void give_memory(void* memory) {
   if (Pe* const pe = Pe::here()) pe->give_memory(memory);  // else it has gone with its pool
 }
-void post(Header* message, std::uint16_t array, const Index& index) {
-  Pe::mine().post(message, array, index);
-}
+void post(Header* message, ArrayId array, const Index& index) { Pe::mine().post(message, array, index); }
 
 }  // namespace core
 }  // namespace nigh::chare

@@ -43,8 +43,15 @@ namespace nigh::chare {
 
 [[noreturn]] void no_pe();  // a thread that is none calls
 
+struct HashOfId {
+  std::size_t operator()(core::ArrayId id) const {
+    return (std::uint64_t{id.number} << 16 | id.mark) * 0x9e3779b97f4a7c15 >> 16;
+  }
+};
+
 class alignas(128) Pe {
  public:
+  using ArrayId = core::ArrayId;
   // `cluster`: its process is one of several; null: the ranks of the space are all.
   Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* cluster = nullptr);
   Pe(const Pe&) = delete;
@@ -60,24 +67,34 @@ class alignas(128) Pe {
   void* get_memory(std::size_t bytes) { return pool_->get(bytes, buffer_tag); }
   void give_memory(void* memory) { pool_->give(memory); }
   Extents& extents() { return extents_; }
-  void post(Header* message, std::uint16_t array, const Index& index);
-  void post_to_all(Header* message, std::uint16_t array);
-  void post_to_some(Header* message, std::uint16_t array, const Index* elements, std::size_t count);
-  std::uint16_t create(const Shape& shape, const core::Type& type, Header* constructor);
-  void insert(Header* constructor, std::uint16_t array, const Index& index);
-  void done_inserting(std::uint16_t array, const Callback& then);
+  void post(Header* message, ArrayId array, const Index& index);
+  void post_to_all(Header* message, ArrayId array);
+  void post_to_some(Header* message, ArrayId array, const Index* elements, std::size_t count);
+  // `names`: it was written to a file, and has had these ids then.
+  ArrayId create(const Shape& shape, const core::Type& type, Header* constructor,
+                 const std::vector<ArrayId>& names = {});
+  void insert(Header* constructor, ArrayId array, const Index& index);
+  void done_inserting(ArrayId array, const Callback& then);
   void contribute(core::ElementBase& from, const void* data, std::size_t bytes, const core::Fold& fold,
                   const Callback& then);
   void balance(core::ElementBase& from, const Callback& then);
   void checkpoint(core::ElementBase& from, const char* path, const Callback& then);
-  std::uint16_t restore(const char* path, const core::Type& type) { return saver_.restore(path, type); }
+  ArrayId restore(const char* path, const core::Type& type) { return saver_.restore(path, type); }
   void on_quiescence(const Callback& then);
   void after(double seconds, const Callback& then);
   void finish(int status);
+  [[nodiscard]] bool looks_closely() const { return kind_.debug; }
   void failed(const char* what);  // in the entry method that runs
   [[nodiscard]] Elements* elements(std::uint16_t array) {
     return array < arrays_.size() ? arrays_[array].get() : nullptr;
   }
+  // Null: it is not known here, or not yet.
+  [[nodiscard]] Elements* elements(ArrayId id) {
+    Elements* const elements = this->elements(id.number);
+    return elements && elements->mark == id.mark ? elements : look_for(id);
+  }
+  // As it was read from a file, for an element that is being restored.
+  [[nodiscard]] ArrayId array_of_file(ArrayId id);
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] const core::BeingMade& being_made() const { return being_made_; }
@@ -120,10 +137,13 @@ class alignas(128) Pe {
                                                           : number > other.number;
     }
   };
-  struct Early {  // a message for an array that this PE does not know yet, or has no elements of yet
+  struct Early {  // a message for an array that this PE does not know yet, to one element or to all
     Header* message;
     Index index;
-    bool numbered;  // its element is known by number
+    bool is_for_all;
+  };
+  struct Restored {  // an array that had another id in a file, and how often it had been restored by then
+    std::uint16_t array = 0, times = 0;
   };
   struct Tally {  // at PE 0
     Callback then;
@@ -143,6 +163,7 @@ class alignas(128) Pe {
     void operator()(std::uint32_t producer, const char* copy) const { pe.arrive(producer, copy); }
   };
 
+  void run_main(void (*main)(void*), void* argument);
   // The loop
   bool round();
   bool run_urgent(int below);
@@ -161,6 +182,11 @@ class alignas(128) Pe {
   }
   void deliver(Header* message);
   void deliver_slowly(Header* message);
+  // Whether that method is of that element's class. False, and told.
+  [[nodiscard]] bool fits(const core::Entry& entry, const core::ElementBase& element) {
+    return entry.type == element.type || fits_otherwise(entry, element);
+  }
+  [[nodiscard]] bool fits_otherwise(const core::Entry& entry, const core::ElementBase& element);
   void run_one(core::ElementBase* element, Header* message);
   void run_here(core::ElementBase* element, Header* message);
   void run_shared(core::ElementBase* element, const Header* message);
@@ -225,12 +251,18 @@ class alignas(128) Pe {
   void on_all(Header* message);
   void on_some(Header* message);
   void on_system(Header* message);
-  struct Declared {
+  struct Declared {  // with `names` ids behind it
     Shape shape;
-    std::uint16_t type = 0;
+    std::uint16_t type = 0, mark = 0, restored = 0;
+    std::uint32_t names = 0;
   };
-  void declare(std::uint16_t array, const Declared& declared);
-  [[nodiscard]] plan::Levels levels() const;  // of all PEs
+  Header* declaration_of(ArrayId id, const Shape& shape, const core::Type& type,
+                         const std::vector<ArrayId>& names);
+  void declare(const Header* message);
+  [[nodiscard]] std::uint16_t new_mark();
+  [[nodiscard]] Elements* look_for(ArrayId id);
+  void stow(const Early& early, ArrayId array);  // until that array is there
+  [[nodiscard]] plan::Levels levels() const;     // of all PEs
   void make_elements(std::uint16_t array, const Header* message);
   // It is here now; what has waited for it runs.
   void settle(Elements& elements, std::uint64_t number, core::ElementBase* element);
@@ -238,8 +270,15 @@ class alignas(128) Pe {
   core::ElementBase* read_element(Elements& elements, std::uint64_t number, const char* from,
                                   std::size_t bytes, core::Reach from_where);
   void make_element(Elements& elements, std::uint64_t number, const Header* message);
-  void take_early(std::uint16_t array, Elements& elements);
+  // In the debug mode: told, once of a class, if its serialize() leaves out what is in that element.
+  void look_for_forgotten(core::ElementBase& element);
+  void take_early(Elements& elements);
+  void take_strays(Elements& elements, ArrayId named);
+  void begin_tally(std::uint16_t array);  // at PE 0
+  void tally(const Header* message);
   void on_tallied(std::uint16_t array, std::uint64_t elements);
+  // Messages that wait for what is not there, and one of them.
+  [[nodiscard]] std::uint64_t waiting(Waiting& one) const;
   void call(const Callback& then, const void* result = nullptr, std::size_t bytes = 0);
   // At PE 0: what is done to a whole array, one thing after the other. `begin` is called now or later; what
   // it began says when it is over.
@@ -296,7 +335,11 @@ class alignas(128) Pe {
   unsigned long idle_rounds_ = 0;  // in a row
 
   std::vector<std::unique_ptr<Elements>> arrays_;
-  std::unordered_map<std::uint16_t, std::vector<Early>> early_;
+  // For arrays that have no elements here yet, and for those that nobody has declared here, by their ids.
+  std::unordered_map<std::uint16_t, std::vector<Header*>> early_;
+  std::unordered_map<ArrayId, std::vector<Early>, HashOfId> strays_;
+  std::unordered_map<ArrayId, std::vector<Restored>, HashOfId> restored_;  // by ids in files
+  std::uint64_t marks_ = 0;                                                // the last random number
   std::unordered_map<std::uint16_t, Tally> tallies_;
   Reductions reductions_;
   Waves waves_;
@@ -401,7 +444,10 @@ __attribute__((noinline)) void Pe::run_timed(core::ElementBase& element, const H
 inline void Pe::run_here(core::ElementBase* element, Header* message) {
   running_ = entries_.entries[message->entry];
   runs_on_ = element;
-  run_paced(*element, message, [&] { running_->run(element, message); });
+  if (fits(*running_, *element)) [[likely]]
+    run_paced(*element, message, [&] { running_->run(element, message); });
+  else if (running_->destroy)
+    running_->destroy(message);
   running_ = nullptr;
   ++done_;
 }
@@ -411,14 +457,13 @@ inline void Pe::run_one(core::ElementBase* element, Header* message) {
   pool_->give(message);
 }
 
-inline void Pe::post(Header* message, std::uint16_t array, const Index& index) {
-  message->array = array;
+inline void Pe::post(Header* message, ArrayId array, const Index& index) {
   if (stop_) [[unlikely]]
     return drop(message);
   ++sent_;
   Elements* const elements = this->elements(array);
   if (!elements) [[unlikely]]
-    return early_[array].push_back({message, index, false});
+    return stow({message, index, false}, array);
   route(message, *elements, index);
 }
 
@@ -428,6 +473,7 @@ inline void Pe::route(Header* message, Elements& elements, const Index& index) {
     fail("there is no element " + text_of(index) + " in an array of " + text_of(elements.shape));
     return drop(message);
   }
+  message->array = elements.array;
   message->element = *number;
   const std::uint32_t pe = elements.place(*number).pe;
   if (pe == number_)

@@ -228,20 +228,22 @@ void Pe::spread(const Header* message) {
   }
 }
 
-void Pe::post_to_all(Header* message, std::uint16_t array) {
-  message->array = array;
+void Pe::post_to_all(Header* message, ArrayId array) {
   message->element = number_;
   message->flags |= to_all;
   if (stop_) return drop(message);
   ++sent_;
+  const Elements* const elements = this->elements(array);
+  if (!elements) return stow({message, {}, true}, array);
+  message->array = elements->array;
   enqueue(message);
 }
 
 // --- to some elements: one message for each PE that has any of them ---
 
-void Pe::post_to_some(Header* message, std::uint16_t array, const Index* some, std::size_t count) {
-  message->array = array;
+void Pe::post_to_some(Header* message, ArrayId array, const Index* some, std::size_t count) {
   Elements* const elements = this->elements(array);
+  if (elements) message->array = elements->array;
   std::map<std::uint32_t, std::vector<std::uint64_t>> of;  // each PE
   for (std::size_t i = 0; i < count && !stop_; ++i) {
     if (!elements) {  // one by one, when it is known where they are
@@ -267,7 +269,7 @@ void Pe::post_to_some(Header* message, std::uint16_t array, const Index* some, s
 
 void Pe::on_some(Header* message) {
   Elements* const elements = this->elements(message->array);
-  if (!elements || !elements->made) return early_[message->array].push_back({message, {}, true});
+  if (!elements || !elements->made) return early_[message->array].push_back(message);
   const std::size_t arguments = message->bytes() - bytes_of_numbers(message->element);
   for (std::size_t i = 0; i < message->element && !stop_; ++i) {
     std::uint64_t number = 0;
@@ -312,8 +314,11 @@ void Pe::drop_messages() {
   own_last_ = nullptr;
   for (; !ranked_.empty(); ranked_.pop()) drop(ranked_.top().message);
   for (auto& [array, messages] : early_)
-    for (const Early& early : messages) drop(early.message);
+    for (Header* message : messages) drop(message);
   early_.clear();
+  for (auto& [array, messages] : strays_)
+    for (const Early& early : messages) drop(early.message);
+  strays_.clear();
   for (Header* message : balancer_.take_kept()) drop(message);
 }
 
@@ -333,7 +338,7 @@ void Pe::on_all(Header* message) {
   }
   Elements* const elements = this->elements(array);
   const bool makes = (message->flags & constructor) != 0;
-  if (!elements || (!elements->made && !makes)) return early_[array].push_back({message, {}, true});
+  if (!elements || (!elements->made && !makes)) return early_[array].push_back(message);
   if (!makes && elements->may_move() && message->element != 0) {  // all go by one tree: balancer.hpp
     message->element = 0;
     if (number_ != 0) return forward(0, message);

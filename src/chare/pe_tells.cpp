@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a PE tells of itself: its trace, and for a test where it writes.
+#include <algorithm>
 #include <cstdio>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "chare/pe.hpp"
+#include "sys/globals.hpp"
 
 namespace nigh::chare {
 
@@ -24,6 +31,49 @@ void Pe::write_trace() {
   if (!recorder_) return;
   if (auto written = recorder_->write(kind_.trace, pool_->accounts()); !written)
     std::fprintf(stderr, "nigh chare: PE %u: the trace: %s\n", number_, written.error().message.c_str());
+}
+
+// What main() sets is set in its process only.
+void Pe::run_main(void (*main)(void*), void* argument) {
+  const bool are_apart = kind_.processes ? count_ > 1 : cluster_ && cluster_->carrier->processes() > 1;
+  if (!are_apart) return main(argument);
+  constexpr std::size_t most_named = 3;
+  const sys::Globals before;
+  main(argument);
+  const std::vector<std::string> changed = before.changed();
+  if (changed.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(changed.size(), most_named); ++i)
+    names += (i > 0 ? ", " : "") + changed[i];
+  if (changed.size() > most_named) names += " and others";
+  std::fprintf(
+      stderr,
+      "nigh chare: main has set %s, which the elements in other processes do not see: hand it to them as "
+      "an argument, or set it before run()\n",
+      names.c_str());
+}
+
+void Pe::look_for_forgotten(core::ElementBase& element) {
+  static std::mutex mutex;
+  static std::set<const core::Type*> told;
+  const core::Type& type = *element.type;
+  if (!type.forgets) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (told.count(&type) > 0) return;
+  }
+  const core::BeingMade outer = std::exchange(being_made_, {element.index(), element.array_id()});
+  std::size_t at = 0;
+  const bool forgets = type.forgets(&element, &at);
+  being_made_ = outer;
+  if (!forgets) return;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!told.insert(&type).second) return;
+  std::fprintf(
+      stderr,
+      "nigh chare: PE %u: serialize() of %s forgets what lies at byte %zu of its %zu: element %s has "
+      "something else there than a new one, and would lose it in another process or a file\n",
+      number_, name_of(type).c_str(), at, type.bytes, text_of(element.index()).c_str());
 }
 
 // At PE 0, when all have written theirs.

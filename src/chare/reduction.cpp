@@ -26,6 +26,10 @@ struct Reductions::Part {
 void Reductions::contribute(core::ElementBase& from, const void* data, std::size_t bytes,
                             const core::Fold& fold, const Callback& then) {
   const std::uint16_t array = from.array_number();
+  if (from.reductions & core::ElementBase::is_late) {
+    const char* const bytes_of = static_cast<const char*>(data);
+    return late_[array].push_back({&from, {bytes_of, bytes_of + bytes}, &fold, then});
+  }
   const std::uint64_t number = from.reductions++;
   Partial& partial = arrays_[array].partials[number];
   this->fold(partial, {number, 1, bytes, then, fold.number}, data);
@@ -38,6 +42,52 @@ void Reductions::on_partial(const core::Header* message) {
   fold(arrays_[message->array].partials[part.number], part,
        reinterpret_cast<const char*>(message + 1) + sizeof part);
   look(message->array, part.number);
+}
+
+void Reductions::join(std::uint16_t array, std::uint64_t next) {
+  for (core::ElementBase* element : pe_.elements(array)->local())
+    if (element->reductions & core::ElementBase::is_late) element->reductions = next;
+  const auto late = late_.extract(array);
+  if (!late) return;
+  for (const Late& one : late.mapped())
+    contribute(*one.from, one.data.data(), one.data.size(), *one.fold, one.then);
+}
+
+Unfinished Reductions::first_unfinished() const {
+  Unfinished out;
+  for (const auto& [array, all] : arrays_) {
+    if (all.partials.empty()) continue;
+    const Unfinished first{all.partials.begin()->first, array};
+    if (first.is_before(out)) out = first;
+  }
+  return out;
+}
+
+Contributions Reductions::contributions_to(const Unfinished& reduction) const {
+  Contributions out;
+  for (const auto& [array, late] : late_) {
+    out.late += late.size();
+    out.array_of_late = array;
+    out.one_late = late.front().from->index();
+  }
+  const Elements* const elements = pe_.elements(reduction.array);
+  if (!elements) return out;
+  if (const auto all = arrays_.find(reduction.array); all != arrays_.end())
+    if (const auto partial = all->second.partials.find(reduction.number);
+        partial != all->second.partials.end()) {
+      out.come = partial->second.count;
+      out.then = partial->second.then;
+    }
+  for (const core::ElementBase* element : elements->local()) {
+    if (element->reductions > reduction.number) continue;
+    if (out.missing++ == 0) out.one_missing = element->index();
+  }
+  return out;
+}
+
+bool Reductions::knows_total(std::uint16_t array) const {
+  const auto all = arrays_.find(array);
+  return !pe_.elements(array)->shape.is_sparse || (all != arrays_.end() && all->second.total != 0);
 }
 
 void Reductions::set_total(std::uint16_t array, std::uint64_t elements) {
@@ -100,6 +150,7 @@ void Reductions::look(std::uint16_t array, std::uint64_t number) {
 }
 
 void Reductions::finish(std::uint16_t array, std::uint64_t number) {
+  arrays_[array].next = std::max(arrays_[array].next, number + 1);
   const auto node = arrays_[array].partials.extract(number);
   const Partial& partial = node.mapped();
   pe_.call(partial.then, partial.data.data(), partial.data.size());

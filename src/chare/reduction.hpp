@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "chare/wave.hpp"
 #include "nigh/chare/core.hpp"
 
 namespace nigh::chare {
@@ -31,8 +32,17 @@ class Reductions {
   // who of those here has still to contribute is not known any more.
   void pass(std::uint16_t array, std::uint64_t up_to);
   void pass_all(std::uint16_t array);  // whatever anybody here has contributed to
-  // At the root, for a sparse array: so many elements has it.
+  // At the root, for a sparse array: so many elements has it; 0: that is being counted. Nothing ends until
+  // then.
   void set_total(std::uint16_t array, std::uint64_t elements);
+  // The first reduction that is not over, at the root.
+  [[nodiscard]] std::uint64_t next(std::uint16_t array) { return arrays_[array].next; }
+  // done_inserting() was called again: elements inserted since begin with that reduction.
+  void join(std::uint16_t array, std::uint64_t next);
+  // What is known here of those that are not over.
+  [[nodiscard]] Unfinished first_unfinished() const;
+  [[nodiscard]] Contributions contributions_to(const Unfinished& reduction) const;
+  [[nodiscard]] bool knows_total(std::uint16_t array) const;
 
  private:
   struct Partial {
@@ -45,6 +55,13 @@ class Reductions {
     std::map<std::uint64_t, Partial> partials;  // by the reduction's number
     std::uint64_t passed = 0;                   // of those before it all elements here have contributed
     std::uint64_t total = 0;                    // sparse arrays, at the root; 0: not known yet
+    std::uint64_t next = 0;                     // at the root: those before it are over
+  };
+  struct Late {  // of an element of which it is not known yet what it contributes to
+    core::ElementBase* from;
+    std::vector<char> data;
+    const core::Fold* fold;
+    Callback then;
   };
   struct Part;
   void fold(Partial& into, const Part& part, const void* data);
@@ -53,6 +70,7 @@ class Reductions {
 
   Pe& pe_;
   std::unordered_map<std::uint16_t, OfArray> arrays_;
+  std::map<std::uint16_t, std::vector<Late>> late_;
 };
 
 }  // namespace nigh::chare

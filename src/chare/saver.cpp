@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -16,12 +17,15 @@
 #include "chare/entries.hpp"
 #include "chare/pe.hpp"
 #include "sys/os.hpp"
+#include "sys/regular_file.hpp"
 
 namespace nigh::chare {
 
 namespace {
 
-constexpr const char* first_line = "nigh chare checkpoint 1";
+constexpr std::string_view first_line = "nigh chare checkpoint 2", earlier_line = "nigh chare checkpoint 1\n";
+
+constexpr const char* last_word = "sum ";
 
 struct Asked {  // with the path behind it
   Callback then;
@@ -87,6 +91,27 @@ void remove_others(const std::string& path, std::uint64_t generation) {
   }
 }
 
+Result<Checkpoint> read_list(const std::string& path) {
+  if (auto size = sys::file_size(path); !size) return tl::unexpected(size.error());
+  const auto text = sys::read_file(path);
+  return text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
+}
+
+Result<void> find_part(const Part& part, const std::string& file) {
+  const auto size = sys::file_size(file);
+  if (!size) return tl::unexpected(size.error());
+  if (*size != part.bytes)
+    return fail(Errc::invalid, file + " is not what was written: it has " + std::to_string(*size) +
+                                   " bytes, not " + std::to_string(part.bytes));
+  return {};
+}
+
+Result<void> find_parts(const Checkpoint& checkpoint, const std::string& path) {
+  for (const Part& part : checkpoint.parts)
+    if (auto found = find_part(part, folder_of(path) + part.name); !found) return found;
+  return {};
+}
+
 template <class Payload>
 std::string behind(const Header* message) {  // a path, which ends with 0
   return reinterpret_cast<const char*>(message + 1) + sizeof(Payload);
@@ -108,35 +133,86 @@ std::string text_of(const Checkpoint& checkpoint) {
   const Heaps& heaps = checkpoint.heaps;
   if (heaps.epochs != 0)
     out << "\nheaps " << heaps.epochs << ' ' << heaps.first << ' ' << heaps.bytes << ' ' << heaps.job;
+  out << "\nids " << checkpoint.names.size();
+  for (const core::ArrayId& id : checkpoint.names) out << ' ' << id.number << ' ' << id.mark;
   out << "\nparts " << checkpoint.parts.size() << '\n';
   for (const Part& part : checkpoint.parts)
     out << part.bytes << ' ' << part.sum << ' ' << part.elements << ' ' << part.first << ' ' << part.last
         << ' ' << part.name << '\n';
-  return out.str();
+  return out.str() + last_word + std::to_string(sum_of(out.str())) + '\n';
 }
+
+namespace {
+
+// What is in front of the last line, if that has its checksum.
+std::optional<std::string> checked(const std::string& text) {
+  const std::size_t at = text.rfind(last_word);
+  if (at == std::string::npos || at == 0 || text[at - 1] != '\n') return std::nullopt;
+  std::string before = text.substr(0, at);
+  if (text.substr(at) != last_word + std::to_string(sum_of(before)) + '\n') return std::nullopt;
+  return before;
+}
+
+// What no job has written, though the checksum is right. Empty: nothing.
+std::string contradiction(const Checkpoint& checkpoint) {
+  std::uint64_t elements = 0;
+  for (const Part& part : checkpoint.parts) {
+    if (part.elements > part.bytes / sizeof(Record))
+      return "more elements in " + part.name + " than fit there";
+    if (part.name.empty() || part.name.find('/') != std::string::npos) return "a part of that name";
+    elements += part.elements;
+  }
+  const Shape& shape = checkpoint.shape;
+  if (shape.is_sparse) return {};
+  if (!can_be(shape)) return "an array of " + text_of(shape) + " elements";
+  if (elements != static_cast<std::uint64_t>(shape.elements()))
+    return std::to_string(elements) + " elements in an array of " + text_of(shape);
+  return {};
+}
+
+bool read_ids(std::istream& in, std::vector<core::ArrayId>& ids) {
+  std::size_t count = 0;
+  if (!(in >> count) || count == 0) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    core::ArrayId id;
+    if (!(in >> id.number >> id.mark) || id.mark > core::ArrayId::most_mark) return false;
+    ids.push_back(id);
+  }
+  return true;
+}
+
+}  // namespace
 
 Result<Checkpoint> read_checkpoint(const std::string& text, const std::string& path) {
   Checkpoint out;
-  std::istringstream in(text);
+  if (text.starts_with(earlier_line))
+    return fail(Errc::invalid, path + " is of an earlier nigh, whose checkpoints this one can't read");
+  if (!text.starts_with(first_line)) return fail(Errc::invalid, path + " is no checkpoint of an array");
+  const auto checksummed = checked(text);
+  if (!checksummed) return fail(Errc::invalid, path + " is cut off, or was changed");
+  std::istringstream in(*checksummed);
   std::string line, word, form;
   std::size_t parts = 0;
   Heaps& heaps = out.heaps;
   const bool begins =
       std::getline(in, line) && line == first_line && in >> word && word == "type" && in.get() == ' ' &&
       std::getline(in, out.type) && in >> word >> out.shape.x >> out.shape.y >> out.shape.z >> form &&
-      word == "shape" && in >> word >> out.generation && word == "generation" && in >> word &&
+      word == "shape" && (form == "sparse" || form == "dense") && in >> word >> out.generation &&
+      word == "generation" && in >> word &&
       (word != "heaps" || in >> heaps.epochs >> heaps.first >> heaps.bytes >> heaps.job >> word) &&
-      word == "parts" && in >> parts;
+      word == "ids" && read_ids(in, out.names) && in >> word && word == "parts" && in >> parts;
   if (!begins) return fail(Errc::invalid, path + " is no checkpoint of an array");
   out.shape.is_sparse = form == "sparse";
   for (std::size_t i = 0; i < parts; ++i) {
     Part part;
     if (!(in >> part.bytes >> part.sum >> part.elements >> part.first >> part.last) || in.get() != ' ' ||
-        !std::getline(in, part.name) || part.name.empty() || part.name.find('/') != std::string::npos)
+        !std::getline(in, part.name))
       return fail(Errc::invalid,
-                  path + " is cut off, or was changed: part " + std::to_string(i) + " can't be read");
+                  path + " is no checkpoint of an array: part " + std::to_string(i) + " can't be read");
     out.parts.push_back(part);
   }
+  if (const std::string why = contradiction(out); !why.empty())
+    return fail(Errc::invalid, path + " is no checkpoint of an array: it has " + why);
   return out;
 }
 
@@ -148,7 +224,7 @@ void Saver::ask(core::ElementBase& from, const char* path, const Callback& then)
   std::memcpy(data.data(), &asked, sizeof asked);
   std::memcpy(data.data() + sizeof asked, path, std::strlen(path) + 1);
   pe_.reductions_.contribute(from, data.data(), data.size(), keep_first,
-                             {save_elements, from.array_number(), 0, {}});
+                             {save_elements, from.array_id(), 0, {}});
 }
 
 void Saver::begin(std::uint16_t array, const void* asked, std::size_t bytes) {
@@ -159,22 +235,23 @@ void Saver::begin(std::uint16_t array, const void* asked, std::size_t bytes) {
   step.path = static_cast<const char*>(asked) + sizeof what;
   step.missing = pe_.count();
   std::uint64_t generation = 0;
-  if (const auto text = sys::read_file(step.path)) {
-    const auto before = read_checkpoint(*text, step.path);
-    if (!before) return refuse(array, before.error().message + ", so it is not replaced");
+  if (const auto before = read_list(step.path))
     generation = before->generation;
-  } else if (text.error().sys_errno != ENOENT) {
-    return refuse(array, text.error().message);
-  }
+  else if (before.error().code == Errc::invalid)
+    return refuse(array, before.error().message + ", so it is not replaced");
+  else if (before.error().sys_errno != ENOENT)
+    return refuse(array, before.error().message);
   const Elements& elements = *pe_.elements(array);
-  step.now = {name_of(elements.type), elements.shape, generation + 1, {}, {}};
+  step.now = {
+      name_of(elements.type), elements.shape, generation + 1, {{elements.array, elements.mark}}, {}, {}};
+  step.now.names.insert(step.now.names.end(), elements.names.begin(), elements.names.end());
   const space::CommonRange& range = pe_.extents_.range();
   step.now.heaps = {0, range.first(), range.bytes(), job_};
   const std::size_t path_bytes = bytes - sizeof what;
   Header* const message = pe_.system(System::save, array, Wanted{step.now.generation}, path_bytes);
   if (!message) return;
   std::memcpy(reinterpret_cast<char*>(message + 1) + sizeof(Wanted), step.path.c_str(), path_bytes);
-  pe_.post_to_all(message, array);
+  pe_.post_to_all(message, {array});
 }
 
 void Saver::refuse(std::uint16_t array, const std::string& why) {
@@ -196,6 +273,7 @@ Result<Part> Saver::write(Elements& elements, const std::string& path, std::uint
   part.name = name_of_part(path, generation, pe_.number());
   part.first = std::numeric_limits<std::uint64_t>::max();
   for (core::ElementBase* element : elements.local()) {
+    if (pe_.kind_.debug) pe_.look_for_forgotten(*element);
     const Record record{*elements.number_of(element->index()),
                         elements.type.write(element, nullptr, core::Reach::file)};
     const std::size_t at = data.size();
@@ -254,18 +332,20 @@ void Saver::end(Step& step) {
 
 // --- and back ---
 
-std::uint16_t Saver::restore(const char* path, const core::Type& type) {
-  const auto text = sys::read_file(path);
-  const auto checkpoint = text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
+core::ArrayId Saver::restore(const char* path, const core::Type& type) {
+  const auto checkpoint = read_list(path);
   std::string why;
   if (!checkpoint)
     why = checkpoint.error().message;
   else if (checkpoint->type != name_of(type))
     why = std::string(path) + " has elements of another type: " + checkpoint->type;
+  else if (auto found = find_parts(*checkpoint, path); !found)  // before there is memory for an array
+    why = found.error().message;
   if (!why.empty()) pe_.fail("restore: " + why);
-  const std::uint16_t array = pe_.create(why.empty() ? checkpoint->shape : Shape{0, 0, 0}, type, nullptr);
+  const core::ArrayId array = why.empty() ? pe_.create(checkpoint->shape, type, nullptr, checkpoint->names)
+                                          : pe_.create({0, 0, 0}, type, nullptr);
   const std::size_t bytes = std::strlen(path) + 1;
-  Header* const message = pe_.stop_ ? nullptr : pe_.system(System::restore, array, Wanted{}, bytes);
+  Header* const message = pe_.stop_ ? nullptr : pe_.system(System::restore, array.number, Wanted{}, bytes);
   if (!message) return array;
   std::memcpy(reinterpret_cast<char*>(message + 1) + sizeof(Wanted), path, bytes);
   message->element = pe_.number();
@@ -281,7 +361,7 @@ void Saver::on_restore(const Header* message) {
   if (auto done = read(elements, path); !done) return pe_.fail("restore: " + done.error().message);
   if (elements.shape.is_sparse) return;
   elements.made = true;
-  pe_.take_early(message->array, elements);
+  pe_.take_early(elements);
 }
 
 // The heaps have to lie where they were.
@@ -304,8 +384,7 @@ Result<void> Saver::make_way(const Heaps& heaps, const std::string& path) {
 }
 
 Result<void> Saver::read(Elements& elements, const std::string& path) {
-  const auto text = sys::read_file(path);
-  const auto checkpoint = text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
+  const auto checkpoint = read_list(path);
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   if (auto done = make_way(checkpoint->heaps, path); !done) return done;
   for (const Part& part : checkpoint->parts) {
@@ -314,6 +393,7 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
         elements.shape.is_sparse || (part.last >= elements.first_mine() && part.first < elements.end_mine());
     if (!mine) continue;
     const std::string file = folder_of(path) + part.name;
+    if (auto found = find_part(part, file); !found) return found;
     const auto data = sys::read_file(file);
     if (!data) return tl::unexpected(data.error());
     if (data->size() != part.bytes || sum_of(*data) != part.sum)
@@ -322,6 +402,7 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
   }
   if (!elements.shape.is_sparse && elements.local().size() != elements.end_mine() - elements.first_mine())
     return fail(Errc::invalid, path + " has not all elements of its array");
+  elements.tallied = true;
   if (elements.shape.is_sparse && pe_.number() == 0)
     pe_.reductions_.set_total(elements.array, checkpoint->elements());
   return {};

@@ -5,9 +5,14 @@
 // are then. Each PE writes one part; once all are there, PE 0 replaces the file that names them, and removes
 // those of the time before: whatever happens meanwhile, that file names a whole checkpoint.
 //
-//     PATH         text: type, shape, and of each part its name, length, checksum and range of elements
+//     PATH         text: type, shape, ids, of each part its name, length, checksum and range of elements, and
+//     a
+//                  checksum of all that
 //     PATH.G.P     part of PE P, the G-th time: for each element its number, length and what serialize()
 //     wrote
+//
+// Ids: those that the array has had so far, in this job and where it was restored itself. Proxies in files
+// have them, too, whatever the array's number is in the job that reads them.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +41,7 @@ struct Checkpoint {
   std::string type;
   Shape shape;
   std::uint64_t generation = 0;
+  std::vector<core::ArrayId> names;  // the newest first
   std::vector<Part> parts;
   Heaps heaps;
   [[nodiscard]] std::uint64_t elements() const;
@@ -51,7 +57,7 @@ class Saver {
   void begin(std::uint16_t array, const void* asked, std::size_t bytes);  // at PE 0, when all have
   void on_save(const core::Header* message);
   void on_saved(const core::Header* message);  // at PE 0
-  std::uint16_t restore(const char* path, const core::Type& type);
+  core::ArrayId restore(const char* path, const core::Type& type);
   void on_restore(const core::Header* message);
 
  private:

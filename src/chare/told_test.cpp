@@ -165,9 +165,10 @@ struct Named : Element<Named> {
 }  // namespace inner
 TEST(ChareEntries, HaveNames) {
   Entries::all();
-  EXPECT_EQ(name_of(core::EntryOf<&inner::Named::method>::entry), "nigh::chare::inner::Named::method");
-  EXPECT_EQ(name_of(core::EntryOf<&Faulty::fail>::entry), "Faulty::fail");
-  EXPECT_EQ(name_of(core::EntryOf<&Judge<Faulty>::tell>::entry), "Judge<Faulty>::tell");
+  EXPECT_EQ(name_of(core::EntryOf<inner::Named, &inner::Named::method>::entry),
+            "nigh::chare::inner::Named::method");
+  EXPECT_EQ(name_of(core::EntryOf<Faulty, &Faulty::fail>::entry), "Faulty::fail");
+  EXPECT_EQ(name_of(core::EntryOf<Judge<Faulty>, &Judge<Faulty>::tell>::entry), "Judge<Faulty>::tell");
   using Constructor = core::ConstructorOf<Faulty, int>;
   EXPECT_EQ(name_of(Constructor::entry), "Faulty(int)");
   std::set<std::uint16_t> numbers;

@@ -10,6 +10,7 @@
 //     Slurm        srun --ntasks-per-node=4 --cpus-per-task=8 --ntasks=8 ./app
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>

@@ -66,7 +66,7 @@ const LauncherNames& slurm_names() {
 
 // Launchers whose option has two values, "--mca name value".
 bool has_two_values(const std::string& name) {
-  for (const char* one : {"mca", "gmca", "omca", "pmixmca", "prtemca", "gpmixmca", "gprtemca", "env", "genv"})
+  for (const char* one : {"mca", "gmca", "omca", "pmixmca", "prtemca", "gpmixmca", "gprtemca"})
     if (name == one) return true;
   return false;
 }
@@ -126,13 +126,16 @@ std::vector<LauncherOption> launcher_options(Launcher launcher, const std::vecto
     } else if (launcher == Launcher::slurm && !long_form && one.name.size() > 1) {
       one.value = one.name.substr(1);
       one.name = one.name.substr(0, 1);
+    } else if (launcher == Launcher::hydra &&
+               (one.name == "env" || one.name == "genv")) {  // NAME VALUE or NAME=VALUE
+      more = i + 1 < words.size() && words[i + 1].find('=') != std::string::npos ? 1 : 2;
     } else if (launcher != Launcher::slurm && has_two_values(one.name)) {
       more = 2;
     } else if (has_value(k, one.name)) {
       more = 1;
     }
     if (more > 0 && i + 1 < words.size()) one.value = words[i + 1];
-    one.words += more;
+    one.words = std::min(one.words + more, words.size() - i);
     i += one.words;
     out.push_back(one);
   }

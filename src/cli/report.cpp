@@ -63,7 +63,8 @@ Result<void> add_benches(const ReportOptions& options, ReportParts& parts) {
     if (!file) return tl::unexpected(file.error());
     parts.benches.push_back(*std::move(file));
   }
-  if (!options.benches.empty() || options.no_run) return {};
+  // Who names what has been measured wants to look at that.
+  if (!options.benches.empty() || !options.traces.empty() || options.no_run) return {};
   for (const char* name : {"nested-stream", "nested-sync", "geothermal"}) {
     auto file = bench_here(name);
     if (!file) return fail_in(name, file.error());
@@ -163,11 +164,13 @@ void add_report(CLI::App& app, int& status) {
   command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");
   command->add_option("--peers", options->peers,
                       "A table of peers (default: peers.json beside the page, if there)");
-  command->add_option("--trace", options->traces,
-                      "What a message-driven program's --chare-trace wrote; may be given again");
+  command->add_option(
+      "--trace", options->traces,
+      "What a message-driven program's --chare-trace wrote; may be given again (no benchmark is run then)");
   command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
   command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
-  command->add_flag("--no-run", options->no_run, "Without --bench: do not run the short benchmarks");
+  command->add_flag("--no-run", options->no_run,
+                    "Without --bench and --trace: do not run the short benchmarks");
   auto* summary = command->add_flag("--summary", options->summary, "Also print a summary");
   command->add_flag("--json", options->json, "Print what the page holds as JSON")->excludes(summary);
   command->callback([options, &status] { status = report(*options); });

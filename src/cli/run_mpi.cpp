@@ -4,9 +4,9 @@
 // `nigh run --mpi -- mpirun ...`: the environment for ranks that an MPI launcher will start, and then nigh
 // becomes that launcher. Launchers pass the environment on to ranks of this node, MPICH's and Slurm's to all;
 // Open MPI's has to be told what other nodes need.
-#include <algorithm>
 #include <cstdlib>
 
+#include "cli/forward_words.hpp"
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
 #include "cli/start_check.hpp"
@@ -77,22 +77,35 @@ std::vector<std::string> names_to_forward(const LaunchEnvironment& environment) 
   return out;
 }
 
-// Open MPI's mpirun takes a list in a variable, but not together with -x on the command line.
-void forward(LaunchEnvironment& environment, const RunOptions& options) {
+void forward_list_in(LaunchEnvironment& environment, const char* variable, char between,
+                     const Forwarding& what) {
+  if (openmp::find_entry(environment.variables, variable) == nullptr) return;
+  const std::string list = openmp::value_of(environment.variables, variable);
+  set_variable(environment, variable, forward_list(list, between, what));
+}
+
+// What the user's words and variables say of variables for ranks is merged with ours; where they say nothing
+// Open MPI's mpirun gets a list in a variable, which it does not take together with -x on the command line.
+void forward(LaunchEnvironment& environment, RunOptions& options) {
   constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
-  if (library_of_launcher(options.command.front()) != "openmpi" || !names_other_nodes(options.command))
-    return;
-  bool users = std::find(options.command.begin(), options.command.end(), "-x") != options.command.end() ||
-               openmp::find_entry(environment.variables, list_name) != nullptr;
-  std::string list, words;
-  for (const std::string& name : names_to_forward(environment)) {
-    list += (list.empty() ? "" : ";") + name;
-    words += " -x " + name;
+  const std::string& first = options.command.front();
+  const std::string library = library_of_launcher(first);
+  Forwarding what{names_to_forward(environment), openmp::value_of(environment.variables, "LD_PRELOAD"), false,
+                  [&](const std::string& name) { return openmp::value_of(environment.variables, name); }};
+  if (library == "mpich") {
+    options.command = forward_words(Launcher::hydra, options.command, what);
+  } else if (library.empty() && first.substr(first.rfind('/') + 1) == "srun") {
+    options.command = forward_words(Launcher::slurm, options.command, what);
+    forward_list_in(environment, "SLURM_EXPORT_ENV", ',', what);
+  } else if (library == "openmpi") {
+    const bool goes_away = names_other_nodes(options.command), has_words = names_variables(options.command);
+    const bool has_list = openmp::find_entry(environment.variables, list_name) != nullptr;
+    if (has_list) forward_list_in(environment, list_name, ';', what);
+    what.adds = goes_away && has_words && !has_list;
+    options.command = forward_words(Launcher::open_mpi, options.command, what);
+    if (goes_away && !has_words && !has_list)
+      set_variable(environment, list_name, forward_list("", ';', what));
   }
-  if (users)
-    environment.remarks.push_back("for ranks on other nodes add to mpirun's own -x options:" + words);
-  else
-    set_variable(environment, list_name, list);
 }
 
 // The PUs of each rank, as the ranks themselves will divide them (NIGH_RANK_SHARE); none where the words do

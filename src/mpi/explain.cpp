@@ -63,6 +63,12 @@ void add_quoted(std::string& out, const std::string& text) {
   out += '"';
 }
 
+// Of several nodes each has an account, all of which may come to one terminal.
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 && name[0] != 0 ? name : "a host without a name";
+}
+
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -110,8 +116,8 @@ std::string parts_that_are_off() {
 
 std::string as_text(const Counters& sum) {
   std::string out;
-  print(out, "nigh: MPI: %s; %zu of %d ranks share memory on this node\n", g_version.c_str(), g_pages.size(),
-        process().world_size);
+  print(out, "nigh: MPI: %s; %zu of %d ranks share memory on this node, %s\n", g_version.c_str(),
+        g_pages.size(), process().world_size, host_name().c_str());
   if (!parts_that_are_off().empty()) print(out, "nigh: MPI: off:%s\n", parts_that_are_off().c_str());
   for (int f = 0; f < function_count; ++f) {
     const std::uint64_t ours = sum.calls[f][0];
@@ -130,7 +136,9 @@ std::string as_text(const Counters& sum) {
 }
 
 std::string as_json(const Counters& sum) {
-  std::string out = "{\"nigh\": \"mpi\", \"library\": ";
+  std::string out = "{\"nigh\": \"mpi\", \"host\": ";
+  add_quoted(out, host_name());
+  out += ", \"library\": ";
   add_quoted(out, g_version);
   print(out,
         ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"functions\": {",
@@ -189,8 +197,11 @@ void wait_for_others() {
 
 std::string told_aside() {
   if (g_form == Form::text)
-    return std::string("nigh: MPI runs as without nigh: ") + stand_aside_reason() + "\n";
-  std::string out = "{\"nigh\": \"mpi\", \"aside\": ";
+    return std::string("nigh: MPI runs as without nigh: ") + stand_aside_reason() + " (" + host_name() +
+           ")\n";
+  std::string out = "{\"nigh\": \"mpi\", \"host\": ";
+  add_quoted(out, host_name());
+  out += ", \"aside\": ";
   add_quoted(out, stand_aside_reason());
   return out + "}\n";
 }

@@ -172,10 +172,15 @@ void prepare_process() {
 
 bool start_process() {
   Process& me = g_process;
-  if (!g_space) return aside("this process has no space: see what nigh says of it at start");
+  real().Comm_size(MPI_COMM_WORLD, &me.world_size);
+  if (!g_space) {  // nothing is said at start where there is nobody to share one with
+    if (me.world_size < 2) return aside("MPI_COMM_WORLD has one rank");
+    if (!space::find_seat(space::lookup_environ, nullptr, g_job))
+      return aside("no variable of a launcher says which rank of its node it is");
+    if (g_job.size >= 2) return aside("this process has no space: see what nigh says of it at start");
+  }
   if (g_job.size < 2) return aside("it is the only rank on its node");
   real().Comm_rank(MPI_COMM_WORLD, &me.world_rank);
-  real().Comm_size(MPI_COMM_WORLD, &me.world_size);
   if (me.world_size < 2) return aside("MPI_COMM_WORLD has one rank");
   real().Query_thread(&me.thread_level);
   me.multiple = me.thread_level == MPI_THREAD_MULTIPLE;

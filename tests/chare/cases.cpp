@@ -300,6 +300,11 @@ struct Faulty : Element<Faulty> {
     if (index().x == x) std::_Exit(0);
   }
 };
+int set_by_main = 0, set_before = 0;
+void setting() {
+  ++set_by_main;
+  finish(set_before == 3 ? 0 : 4);
+}
 void failing() { Array<Faulty>::create({8}).send<&Faulty::fail>(6); }
 void killed() { Array<Faulty>::create({8}).send<&Faulty::die>(6); }
 void left() { Array<Faulty>::create({8}).send<&Faulty::leave>(6); }
@@ -506,6 +511,7 @@ void where() { Array<Where>::create({pes()}).send<&Where::tell>(); }
 
 int main(int argc, char** argv) {
   if (argc > 2) path = argv[2];
+  set_before = 3;
   return run(argc, argv, [&] {
     const std::map<std::string, void (*)()> cases{{"arguments", arguments},
                                                   {"outspoken", outspoken},
@@ -534,6 +540,7 @@ int main(int argc, char** argv) {
                                                   {"save-sparse", save_sparse},
                                                   {"load-sparse", load_sparse},
                                                   {"failing", failing},
+                                                  {"setting", setting},
                                                   {"killed", killed},
                                                   {"left", left},
                                                   {"never", never},

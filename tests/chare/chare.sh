@@ -135,7 +135,19 @@ case $case in
     told 'PE 1: .*Faulty::fail of element \[6\]: as told'
     processes 4 failing
     [ $? = 1 ] || fail "processes: status"
-    told 'PE 3: .*Faulty::fail of element \[6\]: as told' ;;
+    told 'PE 3: .*Faulty::fail of element \[6\]: as told'
+    # A variable that main sets is the other processes' only where there are none.
+    for words in "--mode shm --pes 2" "--mode shm --pes 1" "--pes 2"; do
+      # shellcheck disable=SC2086
+      timeout 20 "$cases" setting $words 2>"$tmp/told" || fail "$words: status $?"
+      case $words in
+        "--mode shm --pes 2") told "main has set .*set_by_main, which the elements in other processes do not see" ;;
+        *) [ -s "$tmp/told" ] && fail "$words: something is told" ;;
+      esac
+    done
+    processes 2 setting || fail "processes: status"
+    told "main has set .*set_by_main, which"
+    grep set_before "$tmp/told" && fail "what was set before run() is told" ;;
   killed)
     before=$(shm)
     processes 4 killed
@@ -310,8 +322,11 @@ case $case in
     head -c 120 "$at" >"$tmp/cut" && cp "$at" "$tmp/list" && cp "$tmp/cut" "$at"
     refuses "a list that is cut off" "restore: $at is"
     sed 's/^shape 5 4 3/shape 5 4 2/' "$tmp/list" >"$at"
-    refuses "another shape" "restore: .*outside of an array of 5 x 4 x 2"
+    refuses "another shape" "restore: $at is cut off, or was changed"
+    python3 "$(dirname "$0")/sum_list.py" "$at"
+    refuses "another shape, with its checksum" "restore: .*it has 60 elements in an array of 5 x 4 x 2"
     sed "s/cells\.\([0-9]*\)\.1/cells.\1.0/" "$tmp/list" | awk '/^[0-9]/ && !kept { kept = $0 } /^[0-9]/ { print kept; next } { print }' >"$at"
+    python3 "$(dirname "$0")/sum_list.py" "$at"
     refuses "a part twice" "restore: .*\(has element .* again\|not all elements\)"
     echo hello >"$at"
     refuses "another file" "restore: $at is no checkpoint"
@@ -339,6 +354,7 @@ case $case in
     [ $? = 1 ] || fail "addresses that are in use: status"
     told "has heaps at addresses that are in use: restore it before elements with heaps are made"
     sed 's/^heaps 1 [0-9]*/heaps 1 4096/' "$at" >"$tmp/list" && cp "$tmp/list" "$at"
+    python3 "$(dirname "$0")/sum_list.py" "$at"
     run "--pes 2" load-heaps "$at"
     [ $? = 1 ] || fail "another range: status"
     told "has heaps at addresses that are not free in all processes"

@@ -70,6 +70,19 @@ def messages():
         check(counts == [("15", "5")] * 2, f"what went how: {counts} {told}")
 
 
+def forwarded():
+    """Who names variables for ranks in the launcher's words has ours on all hosts, too; else the promise that
+    NIGH_MPI_HIERARCHY is would not be kept, and the job would hang."""
+    build(f"mpicc.{LIBRARY}", HERE / "ranks.c", "-Wno-stringop-overflow")
+    words = {"openmpi": [["-x", "ANY"], ["--mca", "mca_base_env_list", "ANY"]],
+             "mpich": [["-genvlist", "PATH,ANY"], ["-genvnone"], ["-genv", "ANY", "1"]]}[LIBRARY]
+    for these in words:
+        told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit",
+                    ["env", "NIGH_MPI_HIERARCHY=1", "ANY=1", NIGH, "run", "--mpi", "--explain", "--", MPIRUN, *these, "-n", 4, OUT])
+        placed(told, 2, 2)
+        check(len(re.findall(r"2 of 4 ranks share memory on this node", told.err)) == 2, f"{these}: not both nodes have us: {told}")
+
+
 def shmem():
     oshcc = BUILD / "bin" / "nigh-oshcc"
     build(oshcc, HERE.parent / "shmem" / "pes.c")
@@ -122,7 +135,7 @@ def hybrid():
 def test():
     if not shutil.which(MPIRUN) or not shutil.which(f"mpicc.{LIBRARY}"):
         skip(f"there is no {MPIRUN} here", "mpi")
-    {f.__name__: f for f in (ranks, messages, shmem, chare, transpose, hybrid)}[CASE]()
+    {f.__name__: f for f in (ranks, messages, forwarded, shmem, chare, transpose, hybrid)}[CASE]()
 
 
 main(test)

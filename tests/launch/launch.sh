@@ -155,12 +155,18 @@ case_mpi_nodes() {
   out_has $list
   ok env SLURM_JOB_NUM_NODES=2 $run --mpi --dry-run -- mpirun.openmpi -n 2 app
   out_has $list
-  ok $run --mpi --dry-run -- mpirun.openmpi -x PATH -host a,b -n 2 app # it refuses both
+  ok $run --mpi --dry-run -- mpirun.openmpi -x PATH -host a,b -n 2 app # it refuses both, so they are one
   out_lacks $list
-  says "add to mpirun's own -x options:.* -x LD_PRELOAD"
+  out_has "mpirun.openmpi -x LD_PRELOAD.* -x PATH -host a,b -n 2 app"
+  ok $run --mpi --dry-run -- mpirun.openmpi -x LD_PRELOAD=/their.so -n 2 app # ranks here have both, too
+  out_has "mpirun.openmpi -x LD_PRELOAD=[^ ]*/libnigh-mpi.so:[^ ]*/their.so -n 2 app"
+  ok env $list="PATH;HOME" $run --mpi --dry-run -- mpirun.openmpi -host a,b -n 2 app
+  out_has "$list=PATH;HOME;.*LD_PRELOAD"
   have mpirun.mpich || return 0
   ok $run --mpi --dry-run -- mpirun.mpich -host a,b -n 2 app
   out_lacks $list
+  ok $run --mpi --dry-run -- mpirun.mpich -genvlist PATH -host a,b -n 2 app
+  out_has "mpirun.mpich .*-genv LD_PRELOAD [^ ]*/libnigh-mpi.so .*-genvlist PATH -host"
 }
 
 # An MPI function called where no MPI library is: as the loader would say it, and no crash before.
@@ -217,9 +223,12 @@ case_mpi_explain() {
     mpicc.$mpi "$here/hello.c" -o "$tmp/hello" || fail "mpicc.$mpi"
     ok $run --mpi --explain -- mpirun.$mpi $extra -n 3 "$tmp/hello"
     out_is 'sum of 3 ranks 3'
-    says '^nigh: MPI: .*; 3 of 3 ranks share memory on this node'
+    says "^nigh: MPI: .*; 3 of 3 ranks share memory on this node, $(uname -n)\$"
     says '^nigh: MPI: MPI_Allreduce  *3 ours'
     [ "$(grep -c 'share memory on this node' "$tmp/err")" = 1 ] || fail "not one account"
+    ok $run --mpi --explain -- mpirun.$mpi $extra -n 1 "$tmp/hello"
+    says "^nigh: MPI runs as without nigh: MPI_COMM_WORLD has one rank ($(uname -n))\$"
+    lines 1
     ok $run --mpi -- mpirun.$mpi $extra -n 2 "$tmp/hello"
     out_is 'sum of 2 ranks 1'
     silent

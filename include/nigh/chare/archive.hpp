@@ -83,6 +83,8 @@ class Archive {
   // read or written by the caller (null: they are counted).
   [[nodiscard]] Does does() const { return does_; }
   [[nodiscard]] Reach reach() const { return reach_; }
+  void note_heap() { has_heap_ = true; }
+  [[nodiscard]] bool has_heap() const { return has_heap_; }
   void* skip(std::size_t bytes) {
     if (does_ == Does::read && bytes > limit_ - bytes_) too_short();
     char* const out = does_ == Does::count ? nullptr : at_ + bytes_;
@@ -119,6 +121,14 @@ class Archive {
       raw(static_cast<void*>(&value), sizeof value);
     }
   }
+  template <class T, std::size_t N>
+  void one(T (&value)[N]) {
+    if constexpr (std::is_trivially_copyable_v<T> && !SaysItsParts<std::remove_all_extents_t<T>>) {
+      raw(static_cast<void*>(value), sizeof value);
+    } else {
+      for (T& item : value) one(item);
+    }
+  }
   template <class T>
   void one(Buffer<T>& value) {  // the bytes are its owner
     if (reach_ != Reach::shared) {
@@ -136,7 +146,9 @@ class Archive {
   }
   template <class T, class A>
   void one(std::vector<T, A>& value) {
-    constexpr bool bytes = std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>;
+    // Bytes, though they may say their parts, but in files: proxies are others there.
+    const bool bytes = std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool> &&
+                       !(SaysItsParts<T> && reach_ == Reach::file);
     value.resize(size(value.size(), bytes ? sizeof(T) : 0));
     if constexpr (std::is_same_v<T, bool>) {
       for (std::size_t i = 0; i < value.size(); ++i) {
@@ -144,9 +156,8 @@ class Archive {
         one(bit);
         value[i] = bit;
       }
-    } else if constexpr (std::is_trivially_copyable_v<T>) {
-      raw(static_cast<void*>(value.data()), value.size() * sizeof(T));
     } else {
+      if (bytes) return raw(static_cast<void*>(value.data()), value.size() * sizeof(T));
       for (T& item : value) one(item);
     }
   }
@@ -198,10 +209,21 @@ class Archive {
   char* at_;
   std::size_t bytes_ = 0, limit_ = SIZE_MAX;
   Reach reach_;
+  bool has_heap_ = false;
 };
 
 }  // namespace core
 
 using core::Archive;
+
+template <class Archive>
+void Callback::serialize(Archive& archive) {
+  if (archive.reach() != core::Reach::file) return archive(kind, array, entry, index);
+  const bool calls = kind == Kind::element || kind == Kind::all;
+  std::uint64_t method = !archive.reads() && calls ? core::mark_of_entry(entry) : 0;
+  archive(kind, array, method, index);
+  if (archive.reads() && method != 0 && !core::entry_of_mark(method, entry))
+    throw std::runtime_error("a callback was written that is of no entry method of this program");
+}
 
 }  // namespace nigh::chare

@@ -221,8 +221,9 @@ void guarded(Body&& body) {
   }
 }
 
-// "... [with auto M = &Cell::receive; bool Shared = false]" and "... [M = &Cell::receive, Shared = false]".
-template <auto M, bool Shared>
+// "... [with auto M = &Cell::receive; bool Shared = false; T = Cell]" and "... [M = &Cell::receive, Shared =
+// false, T = Cell]".
+template <auto M, bool Shared, class T>
 constexpr std::string_view name_of_value() {
   return __PRETTY_FUNCTION__;
 }
@@ -294,12 +295,135 @@ struct ResultOf;
 template <class... P>
 struct ResultOf<Arguments<P...>> : ResultArguments<P...> {};
 
-// Shared: its messages may be for several elements, so its arguments must be copied.
-template <auto Method, bool Shared = false>
+// What balance() can move.
+template <class T>
+concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
+
+// Where members are compared with those of a new one, what lies between them has to be the same.
+template <class T, class... A>
+T* make_new(A&&... arguments) {
+  constexpr bool has_own_new = requires { T::operator new(sizeof(T)); };
+  if constexpr (!has_own_new && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+    if (looks_closely()) {
+      void* const memory = ::operator new(sizeof(T));
+      std::memset(memory, 0, sizeof(T));
+      try {
+        return ::new (memory) T(std::forward<A>(arguments)...);
+      } catch (...) {
+        ::operator delete(memory);
+        throw;
+      }
+    }
+  }
+  return new T(std::forward<A>(arguments)...);
+}
+
+// The first byte in which `now` is not as in `fresh`, but `again` is. SIZE_MAX: there is none. What points
+// into the object itself is the same where it points to the same place; other pointers are looked at as a
+// whole, since those to different places have bytes in common.
+inline std::size_t first_forgotten(const unsigned char* now, const unsigned char* fresh,
+                                   const unsigned char* again, std::size_t from, std::size_t to) {
+  constexpr std::size_t word = sizeof(std::uintptr_t);
+  const unsigned char* const objects[] = {now, fresh, again};
+  for (std::size_t at = from; at < to; at += word) {
+    const std::size_t bytes = std::min(word, to - at);
+    std::uintptr_t values[3] = {};
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::memcpy(&values[i], objects[i] + at, bytes);
+      const std::uintptr_t place = values[i] - reinterpret_cast<std::uintptr_t>(objects[i]);
+      if (place < to) values[i] = place;
+    }
+    if (values[0] == values[1]) continue;
+    const bool may_point = values[2] >> 32U != 0 && values[2] >> 48U == 0;
+    if (may_point && values[2] != values[1]) continue;
+    for (std::size_t byte = at; byte < at + bytes; ++byte)
+      if (now[byte] != fresh[byte] && (values[2] == values[1] || again[byte] == fresh[byte])) return byte;
+  }
+  return SIZE_MAX;
+}
+
+template <class T>
+struct TypeOf {
+  static void destroy([[maybe_unused]] ElementBase* element) {
+    if constexpr (std::is_destructible_v<T> && !std::is_abstract_v<T>) delete static_cast<T*>(element);
+  }
+  static std::size_t write(ElementBase* element, char* into, Reach to)
+    requires Moves<T>
+  {
+    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, to);
+    guarded([&] { static_cast<T*>(element)->serialize(archive); });
+    return archive.bytes();
+  }
+  static ElementBase* read(const char* from, std::size_t bytes, Reach from_where)
+    requires Moves<T>
+  {
+    ElementBase* made = nullptr;
+    guarded([&] {
+      std::unique_ptr<T> owner(make_new<T>());
+      Archive archive(from, bytes, from_where);
+      owner->serialize(archive);
+      if (archive.bytes() != bytes) throw std::runtime_error("serialize() reads less than it has written");
+      owner->type = &entry;
+      made = owner.release();
+    });
+    return made;
+  }
+  static bool forgets(ElementBase* element, std::size_t* at)
+    requires Moves<T>
+  {
+    T& now = *static_cast<T*>(element);
+    try {
+      Archive count(Archive::Does::count, nullptr, Reach::file);
+      now.serialize(count);
+      if (count.has_heap()) return false;
+      std::vector<char> data(count.bytes() + 1);
+      Archive write(Archive::Does::write, data.data(), Reach::file);
+      now.serialize(write);
+      const std::unique_ptr<T> fresh(make_new<T>()), again(make_new<T>());
+      Archive read(data.data(), count.bytes(), Reach::file);
+      again->serialize(read);
+      auto bytes = [](const T* of) { return reinterpret_cast<const unsigned char*>(of); };
+      const auto base =
+          static_cast<std::size_t>(reinterpret_cast<const unsigned char*>(element) - bytes(&now));
+      *at = first_forgotten(bytes(&now), bytes(fresh.get()), bytes(again.get()), 0, base);
+      if (*at == SIZE_MAX)
+        *at = first_forgotten(bytes(&now), bytes(fresh.get()), bytes(again.get()), base + sizeof(ElementBase),
+                              sizeof(T));
+      return *at != SIZE_MAX;
+    } catch (...) {
+      return false;  // told where it is written
+    }
+  }
+  static constexpr bool has_own_new = requires { T::operator new(sizeof(T)); };
+  struct Listed : Type {
+    Listed()
+        : Type{name_of_types<T>().data(),
+               name_of_types<T>().size(),
+               TypeOf::destroy,
+               nullptr,
+               nullptr,
+               sizeof(T),
+               nullptr} {
+      if constexpr (Moves<T>) {
+        Type::write = TypeOf::write, Type::read = TypeOf::read;
+        if constexpr (!has_own_new && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__)
+          Type::forgets = TypeOf::forgets;
+      }
+      using Base = typename T::ElementOf;
+      if constexpr (!std::is_same_v<Base, T>) Type::base = &TypeOf<Base>::entry;
+      enlist(this);
+    }
+  };
+  static inline Listed entry;
+};
+
+// Of elements T. Shared: its messages may be for several, so its arguments must be copied.
+template <class T, auto Method, bool Shared = false>
 struct EntryOf {
   using Traits = MethodOf<decltype(Method)>;
   using Class = typename Traits::Class;
   using All = typename Traits::All;
+  static_assert(std::is_base_of_v<Class, T>, "a method of another class");
 
   static void run(ElementBase* element, Header* message) {
     guarded([&] {
@@ -330,8 +454,8 @@ struct EntryOf {
   }
   struct Listed : Entry {
     Listed()
-        : Entry{name_of_value<Method, Shared>().data(),
-                name_of_value<Method, Shared>().size(),
+        : Entry{name_of_value<Method, Shared, T>().data(),
+                name_of_value<Method, Shared, T>().size(),
                 EntryOf::run,
                 shared(),
                 nullptr,
@@ -341,44 +465,8 @@ struct EntryOf {
                 All::travel(),
                 All::writer(),
                 All::reader(),
-                All::shower()} {
-      enlist(this);
-    }
-  };
-  static inline Listed entry;
-};
-
-// What balance() can move.
-template <class T>
-concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
-
-template <class T>
-struct TypeOf {
-  static void destroy(ElementBase* element) { delete static_cast<T*>(element); }
-  static std::size_t write(ElementBase* element, char* into, Reach to)
-    requires Moves<T>
-  {
-    Archive archive(into ? Archive::Does::write : Archive::Does::count, into, to);
-    guarded([&] { static_cast<T*>(element)->serialize(archive); });
-    return archive.bytes();
-  }
-  static ElementBase* read(const char* from, std::size_t bytes, Reach from_where)
-    requires Moves<T>
-  {
-    ElementBase* made = nullptr;
-    guarded([&] {
-      auto owner = std::make_unique<T>();
-      Archive archive(from, bytes, from_where);
-      owner->serialize(archive);
-      if (archive.bytes() != bytes) throw std::runtime_error("serialize() reads less than it has written");
-      owner->type = &entry;
-      made = owner.release();
-    });
-    return made;
-  }
-  struct Listed : Type {
-    Listed() : Type{name_of_types<T>().data(), name_of_types<T>().size(), TypeOf::destroy, nullptr, nullptr} {
-      if constexpr (Moves<T>) Type::write = TypeOf::write, Type::read = TypeOf::read;
+                All::shower(),
+                &TypeOf<T>::entry} {
       enlist(this);
     }
   };
@@ -392,7 +480,8 @@ struct ConstructorOf {
   static ElementBase* make(const Header* message) {
     ElementBase* made = nullptr;
     guarded([&] {
-      made = All::show(message, [](const auto&... arguments) -> ElementBase* { return new T(arguments...); });
+      made = All::show(message,
+                       [](const auto&... arguments) -> ElementBase* { return make_new<T>(arguments...); });
       made->type = &TypeOf<T>::entry;
     });
     return made;
@@ -410,7 +499,8 @@ struct ConstructorOf {
                 All::travel(),
                 All::writer(),
                 All::reader(),
-                nullptr} {
+                nullptr,
+                &TypeOf<T>::entry} {
       enlist(this);
     }
   };

@@ -29,13 +29,40 @@ struct Shape {
   [[nodiscard]] constexpr std::int64_t elements() const { return x * y * z; }
 };
 
+namespace core {
+
+// Where what is written will be read: where its memory is reached, in another process, or from a file, some
+// time. But for the first what buffers and heaps hold is written, too.
+enum class Reach : std::uint8_t { shared, away, file };
+
+// Which array. Numbers are given anew in each job, so an id that was kept in a file, or in bytes that nobody
+// describes, may have the number of another array by now: marks tell them apart.
+struct ArrayId {
+  static constexpr std::uint16_t none = 0xffff, most_mark = 0x1fff;
+  std::uint16_t number = none;
+  // From 1 to `most_mark`. 0: whatever has that number. Above that stands, in ids that a restored element
+  // has read before their array was there, how often that element's array had been restored by then.
+  std::uint16_t mark = 0;
+  static constexpr std::uint16_t most_restored = 7;
+  [[nodiscard]] constexpr std::uint16_t own_mark() const { return mark & most_mark; }
+  [[nodiscard]] constexpr unsigned restored() const { return mark >> 13U; }
+  friend constexpr bool operator==(const ArrayId&, const ArrayId&) = default;
+  // Read from a file it is the id of the array that was restored, as soon as that is known.
+  template <class Archive>
+  void serialize(Archive& archive);
+};
+
+}  // namespace core
+
 // What is called when something is over: an entry method of one element or of all, or the end of the job.
 struct Callback {
   enum class Kind : std::uint16_t { nothing, element, all, finish };
   Kind kind = Kind::nothing;
-  std::uint16_t array = 0;
+  core::ArrayId array;
   std::uint16_t entry = 0;
   Index index;
+  template <class Archive>
+  void serialize(Archive& archive);
 };
 
 namespace core {
@@ -55,10 +82,7 @@ struct alignas(16) Header {
 static_assert(sizeof(Header) == 32, "with two or three arguments a message is one line");
 
 class ElementBase;
-
-// Where what is written will be read: where its memory is reached, in another process, or from a file, some
-// time. But for the first what buffers and heaps hold is written, too.
-enum class Reach : std::uint8_t { shared, away, file };
+struct Type;
 
 // An entry method, or a constructor: how its message is used. One for each that the program instantiates;
 // they are numbered by their names when the job starts, so that processes of one binary agree.
@@ -83,6 +107,7 @@ struct Entry {
   // the address of its data. Null: no argument is a buffer.
   using EachBuffer = void (*)(void* context, const void* place, void* data, std::size_t bytes);
   std::size_t (*buffers)(const Header*, EachBuffer each, void* context);
+  const Type* type;  // the elements that it is for
   std::uint16_t number = 0;
   Entry* next = nullptr;
 };
@@ -106,6 +131,12 @@ struct Type {
   // file what buffers and heaps hold is the reader's from then on.
   std::size_t (*write)(ElementBase*, char* into, Reach to);
   ElementBase* (*read)(const char* from, std::size_t bytes, Reach from_where);  // null: told
+  std::size_t bytes;
+  // Whether a member that is not as in a new one would be as in a new one after writing and reading; where
+  // that lies. Not known: it has a heap, or is allocated in a way of its own. Null: as with `write`.
+  bool (*forgets)(ElementBase*, std::size_t* at);
+  // It derives from elements of that class, whose entry methods it has; null: from Element of itself.
+  const Type* base = nullptr;
   std::uint16_t number = 0;
   Type* next = nullptr;
 };
@@ -130,19 +161,23 @@ NIGH_CHARE_API void heap_free(HeapMemory* heap);
 // How long it is written; null `into`: only that. But in a file it is the reader's from then on.
 NIGH_CHARE_API std::size_t heap_write(HeapMemory* heap, char* into, Reach to);
 NIGH_CHARE_API HeapMemory* heap_read(const char* from, std::size_t bytes);  // null: it can't be here
-NIGH_CHARE_API void post(Header* message, std::uint16_t array, const Index& index);
-NIGH_CHARE_API void post_to_all(Header* message, std::uint16_t array);
-NIGH_CHARE_API void post_to_some(Header* message, std::uint16_t array, const Index* elements,
-                                 std::size_t count);
-NIGH_CHARE_API std::uint16_t create(const Shape& shape, const Type& type, Header* constructor);
-NIGH_CHARE_API void insert(Header* constructor, std::uint16_t array, const Index& index);
-NIGH_CHARE_API void done_inserting(std::uint16_t array, const Callback& then);
-NIGH_CHARE_API Shape shape_of(std::uint16_t array);
+NIGH_CHARE_API void post(Header* message, ArrayId array, const Index& index);
+NIGH_CHARE_API void post_to_all(Header* message, ArrayId array);
+NIGH_CHARE_API void post_to_some(Header* message, ArrayId array, const Index* elements, std::size_t count);
+NIGH_CHARE_API ArrayId create(const Shape& shape, const Type& type, Header* constructor);
+NIGH_CHARE_API void insert(Header* constructor, ArrayId array, const Index& index);
+NIGH_CHARE_API void done_inserting(ArrayId array, const Callback& then);
+NIGH_CHARE_API Shape shape_of(ArrayId array);
+// In files arrays have the ids of the job that wrote them, and entry methods are known by their names.
+NIGH_CHARE_API ArrayId array_of_file(ArrayId array);
+NIGH_CHARE_API bool looks_closely();  // --chare-debug
+NIGH_CHARE_API std::uint64_t mark_of_entry(std::uint16_t entry);
+NIGH_CHARE_API bool entry_of_mark(std::uint64_t mark, std::uint16_t& entry);  // false: there is none
 NIGH_CHARE_API void contribute(ElementBase& from, const void* data, std::size_t bytes, const Fold& fold,
                                const Callback& then);
 NIGH_CHARE_API void balance(ElementBase& from, const Callback& then);
 NIGH_CHARE_API void checkpoint(ElementBase& from, const char* path, const Callback& then);
-NIGH_CHARE_API std::uint16_t restore(const char* path, const Type& type);
+NIGH_CHARE_API ArrayId restore(const char* path, const Type& type);
 NIGH_CHARE_API void on_quiescence(const Callback& then);
 NIGH_CHARE_API void after(double seconds, const Callback& then);
 NIGH_CHARE_API void finish(int status);
@@ -153,7 +188,8 @@ NIGH_CHARE_API int pes();
 
 struct BeingMade {
   Index index;
-  std::uint16_t array = 0;
+  ArrayId array;
+  std::uint64_t reductions = 0;  // ElementBase
 };
 NIGH_CHARE_API const BeingMade& being_made();
 
@@ -179,11 +215,15 @@ class ElementBase {
   ElementBase(const ElementBase&) = delete;
   ElementBase& operator=(const ElementBase&) = delete;
   [[nodiscard]] const Index& index() const { return index_; }
-  [[nodiscard]] std::uint16_t array_number() const { return array_; }
+  [[nodiscard]] std::uint16_t array_number() const { return array_.number; }
+  [[nodiscard]] ArrayId array_id() const { return array_; }
 
   const Type* type = nullptr;
-  std::uint64_t reductions = 0;  // that it has contributed to
-  std::uint64_t load_ns = 0;     // of its entry methods, since the last balance(); estimated
+  // That it has contributed to. With `is_late`: it was inserted after done_inserting(), and which one its
+  // first contribution belongs to is known when that is called again.
+  std::uint64_t reductions = 0;
+  static constexpr std::uint64_t is_late = std::uint64_t{1} << 63;
+  std::uint64_t load_ns = 0;  // of its entry methods, since the last balance(); estimated
   // How long these take, as samples tell. Where that is long, messages don't wait for the end of a run: what
   // was sent before is published first, and what it sends at once.
   std::uint8_t short_runs = 0;  // in a row; up to until_short
@@ -191,13 +231,21 @@ class ElementBase {
   [[nodiscard]] bool is_long() const { return short_runs < until_short; }
 
  protected:
-  ElementBase() : index_(being_made().index), array_(being_made().array) {}
+  ElementBase()
+      : reductions(being_made().reductions), array_(being_made().array), index_(being_made().index) {}
   ~ElementBase() = default;
 
  private:
+  ArrayId array_;
   Index index_;
-  std::uint16_t array_;
 };
+static_assert(sizeof(ElementBase) == 56, "nothing of T lies within it: TypeOf::forgets()");
+
+template <class Archive>
+void ArrayId::serialize(Archive& archive) {
+  archive(number, mark);
+  if (archive.reads() && archive.reach() == Reach::file) *this = array_of_file(*this);
+}
 
 }  // namespace core
 }  // namespace nigh::chare

@@ -79,6 +79,7 @@ class Heap {
   template <class Archive>
   void serialize(Archive& archive) {
     using Does = typename Archive::Does;
+    archive.note_heap();
     const core::Reach to = archive.reach();
     std::uint64_t bytes = memory_ && to != core::Reach::shared ? core::heap_write(memory_, nullptr, to) : 0;
     auto* memory = memory_;
