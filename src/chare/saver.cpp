@@ -314,7 +314,7 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
         elements.shape.is_sparse || (part.last >= elements.first_mine() && part.first < elements.end_mine());
     if (!mine) continue;
     const std::string file = folder_of(path) + part.name;
-    const auto data = sys::read_file(file);
+    const auto data = sys::read_file(file, sys::any_size);
     if (!data) return tl::unexpected(data.error());
     if (data->size() != part.bytes || sum_of(*data) != part.sum)
       return fail(Errc::invalid, file + " is not what was written");
