@@ -140,7 +140,8 @@ TEST(Report, ATraceOfImpossiblePesIsRefused) {
   EXPECT_EQ(read.error().message, "x: there is no PE 2147483647");
   // Times out of order.
   EXPECT_TRUE(trace_from_json(R"({"traceEvents":[{"ph":"C","name":"PE 0 busy %","ts":1e300,"args":{"busy":1}},
-      {"ph":"C","name":"PE 0 busy %","ts":1,"args":{"busy":1}}]})", "x"));
+      {"ph":"C","name":"PE 0 busy %","ts":1,"args":{"busy":1}}]})",
+                              "x"));
 }
 
 TEST(Report, FetchesNothing) {
