@@ -13,7 +13,7 @@ help:
 	@echo "make test     every test, as CI runs them (under 30 minutes on 2 cores)"
 	@echo "make build    commands in build/bin, libraries in build/lib"
 	@echo "make bench    the benchmarks against their peers, full size"
-	@echo "make fuzz     10 million random inputs through the planner and the parsers"
+	@echo "make fuzz     10 million random inputs through the planner and the parsers; damaged files of every format, sanitized"
 	@echo "make soak     the long forms of the guest and trap suites"
 	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
 	@echo "make model    the model of the transpose against what is measured between hosts of namespaces"
@@ -39,6 +39,9 @@ bench: build
 
 fuzz: build
 	@build/tests/nigh_fuzz --count 10000000
+	@cmake --preset asan && cmake --build --preset asan --target nigh_command nigh_fuzz
+	@build/asan/tests/nigh_fuzz --count 200000
+	@python3 tests/fuzz/formats.py build/asan/bin/nigh 400
 
 soak: build
 	@NIGH_SOAK=1 ctest --test-dir build --output-on-failure -L 'vm|openmp|soak|long'

@@ -240,7 +240,7 @@ bool parse(int& argc, char** argv, Settings& settings) {
     } else if (const char* const seconds = value_of("--chare-progress", argc, argv, i, words)) {
       char* end = nullptr;
       settings.progress = std::strtod(seconds, &end);
-      if (end == seconds || *end || !(settings.progress >= 0.001)) {
+      if (end == seconds || *end || !(settings.progress >= 0.001 && settings.progress <= 1e6)) {
         std::fprintf(stderr, "nigh chare: --chare-progress takes seconds, such as 1, not \"%s\"\n", seconds);
         return false;
       }

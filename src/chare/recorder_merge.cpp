@@ -92,7 +92,7 @@ struct Recorder::Merged {
 };
 
 Result<Recorder::Part> Recorder::Merged::read(const std::string& file) {
-  const auto text = sys::read_file(file);
+  const auto text = sys::read_file(file, sys::any_size);
   if (!text) return tl::unexpected(text.error());
   std::remove(file.c_str());
   Part part;

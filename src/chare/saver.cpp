@@ -394,7 +394,7 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
     if (!mine) continue;
     const std::string file = folder_of(path) + part.name;
     if (auto found = find_part(part, file); !found) return found;
-    const auto data = sys::read_file(file);
+    const auto data = sys::read_file(file, sys::any_size);
     if (!data) return tl::unexpected(data.error());
     if (data->size() != part.bytes || sum_of(*data) != part.sum)
       return fail(Errc::invalid, file + " is not what was written");

@@ -18,6 +18,7 @@
 #include "cli/bench_steps.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/numbers.hpp"
 #include "cli/report_steps.hpp"
 #include "machine/load.hpp"
 #include "sys/os.hpp"
@@ -272,7 +273,7 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option("--subjects", options->subjects, "Only these, separated by ';', such as 'nigh;unbound'")
       ->delimiter(';');
   command->add_option("--timeout", options->timeout, "Seconds after which one run is stopped (default 300)")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(0.001, 1e8));
   command->add_option("--save", options->save, "Also write the records to this file");
   command->add_flag("--quick", options->quick, "Smaller data and fewer cases");
   command->add_flag("--json", options->json, "Print the records as JSON");

@@ -11,8 +11,20 @@
 
 namespace nigh::cli {
 
+namespace {
+
+// What a file or a word of the command line says is repeated in sentences: on one line, and nothing that a
+// terminal obeys.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
+}  // namespace
+
 int report_failure(const char* command, const std::string& message) {
-  std::fprintf(stderr, "nigh %s: %s\n", command, message.c_str());
+  std::fprintf(stderr, "nigh %s: %s\n", command, one_line(message).c_str());
   return 1;
 }
 
@@ -29,7 +41,8 @@ int refuse_words(const CLI::App& app, const CLI::ParseError& error, const char* 
   if (command.empty() && first == nullptr) what = "say what to do: " + commands;
   if (command.empty() && first != nullptr && first[0] != '-')
     what = "there is no command '" + std::string(first) + "'; there are " + commands;
-  std::fprintf(stderr, "nigh%s: %s (see nigh%s --help)\n", command.c_str(), what.c_str(), command.c_str());
+  std::fprintf(stderr, "nigh%s: %s (see nigh%s --help)\n", command.c_str(), one_line(what).c_str(),
+               command.c_str());
   return 2;
 }
 

@@ -176,7 +176,7 @@ void add_plan(CLI::App& app, int& status) {
   command->add_option("--mask", options->mask, "PUs that may be used, as in 0-5,8,12-15")
       ->excludes(transpose);
   auto* model =
-      command->add_option("--model", options->model, "A shipped machine model (nigh machine --models)");
+      command->add_option("--model", options->model, "A shipped machine model (nigh machine --list-models)");
   command
       ->add_option("--machine", options->machine,
                    "this, a model, a .json or .xml file, or synthetic:DESCRIPTION")

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/numbers.hpp"
 #include "machine/draw.hpp"
 #include "plan/transpose_costs.hpp"
 #include "plan/transpose_model.hpp"
@@ -221,7 +222,7 @@ CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<Tran
   command
       .add_option("--flops", options->flops,
                   "Mflop/s of a node: what a 2-D FFT by this transpose would reach")
-      ->check(CLI::Range(1e-3, 1e12))
+      ->check(number_from(1e-3, 1e12))
       ->needs(transpose);
   command
       .add_flag("--curves", options->curves,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/bench_transpose.hpp"
@@ -68,6 +70,79 @@ TEST(Report, EscapesWhatIsNotOurs) {
   std::string page = report_page(all);
   EXPECT_EQ(count(page, "<script"), 0U);
   EXPECT_GT(count(page, "&lt;script"), 10U);
+}
+
+// One hostile text in the place of each text of a file, one after the other.
+void each_text(nlohmann::ordered_json& at, const std::function<void()>& then) {
+  if (at.is_string()) {
+    const nlohmann::ordered_json before = at;
+    at = "<script>1</script>\"'>&";
+    then();
+    at = before;
+  } else if (at.is_structured()) {
+    for (auto& inner : at) each_text(inner, then);
+  }
+}
+
+TEST(Report, NoTextOfABenchFileBecomesMarkup) {
+  for (const char* bench : {"transpose-model", "slide5", "placement"}) {
+    auto file = run_model_bench(bench, 1);
+    ASSERT_TRUE(file) << bench;
+    file->records.resize(std::min<std::size_t>(file->records.size(), 6));
+    file->absent = {{bench, "case", "subject", "reason"}};
+    nlohmann::ordered_json json = to_json(*file);
+    int read = 0;
+    each_text(json, [&] {
+      auto hostile = bench_file_from_json(json.dump(), "test");
+      if (!hostile) return;
+      ReportParts all = parts();
+      all.benches = {*hostile};
+      ++read;
+      EXPECT_EQ(count(report_page(all), "<script"), 0U) << bench << ": " << json.dump().substr(0, 2000);
+    });
+    EXPECT_GT(read, 20) << bench;
+  }
+}
+
+TEST(Report, NoTextOfATraceOrOfPeersBecomesMarkup) {
+  nlohmann::ordered_json trace = nlohmann::ordered_json::parse(
+      R"({"traceEvents":[{"ph":"X","name":"Cell::step","pid":0,"tid":0,"ts":0,"dur":5},
+          {"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"PE 0"}},
+          {"ph":"C","name":"PE 0 busy %","pid":0,"tid":0,"ts":1,"args":{"busy":50}}],
+          "footprint":[{"of":"PE 0","most held":1,"rows":[{"name":"x","messages":1,"bytes":1,"most bytes":1}]}],
+          "otherData":{"written by":"nigh chare"}})");
+  nlohmann::ordered_json machine =
+      nlohmann::ordered_json::parse(machine_to_json(load_model("barcelona").value()));
+  const auto page_of = [](auto&& fill) {
+    ReportParts all = parts();
+    fill(all);
+    return report_page(all);
+  };
+  ASSERT_TRUE(trace_from_json(trace.dump(), "x"));
+  each_text(trace, [&] {
+    if (auto read = trace_from_json(trace.dump(), "<script>"); read) {
+      EXPECT_EQ(count(page_of([&](ReportParts& all) { all.traces = {*read}; }), "<script"), 0U);
+    }
+  });
+  int machines = 0;
+  each_text(machine, [&] {
+    auto read = machine_from_json(machine.dump(), "x");
+    if (!read) return;
+    ++machines;
+    EXPECT_EQ(count(page_of([&](ReportParts& all) { all.machine = *read; }), "<script"), 0U);
+  });
+  EXPECT_GT(machines, 1);
+}
+
+TEST(Report, ATraceOfImpossiblePesIsRefused) {
+  const auto read = trace_from_json(
+      R"({"traceEvents":[{"ph":"C","name":"PE 2147483647 busy %","ts":1,"args":{"busy":1}}]})", "x");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "x: there is no PE 2147483647");
+  // Times out of order.
+  EXPECT_TRUE(trace_from_json(R"({"traceEvents":[{"ph":"C","name":"PE 0 busy %","ts":1e300,"args":{"busy":1}},
+      {"ph":"C","name":"PE 0 busy %","ts":1,"args":{"busy":1}}]})",
+                              "x"));
 }
 
 TEST(Report, FetchesNothing) {

@@ -25,6 +25,8 @@ struct Counter {
 };
 
 // "PE 3 busy %": 3; else -1.
+constexpr int most_pe = 1'000'000;
+
 int pe_of(const std::string& name) {
   int pe = -1, end = 0;
   return std::sscanf(name.c_str(), "PE %d busy %%%n", &pe, &end) == 1 && end > 0 ? pe : -1;
@@ -35,7 +37,9 @@ std::vector<double> over_time(const std::vector<Counter>& counters, double width
   std::vector<double> out(columns);
   for (std::size_t i = 0; i < counters.size(); ++i) {
     const double from = counters[i].us, to = i + 1 < counters.size() ? counters[i + 1].us : from + width;
-    for (auto at = static_cast<std::size_t>(std::max(from / all * columns, 0.0)); at < columns; ++at) {
+    const double first = from / all * columns;  // of a damaged file it may be anything
+    for (auto at = static_cast<std::size_t>(first > 0 ? std::min<double>(first, columns) : 0); at < columns;
+         ++at) {
       const double begin = all / columns * static_cast<double>(at), end = begin + all / columns;
       if (begin >= to) break;
       out[at] += counters[i].value * std::max(std::min(end, to) - std::max(begin, from), 0.0) / (end - begin);
@@ -118,6 +122,7 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
       } else if (kind == "C") {
         const int pe = pe_of(event.at("name").get<std::string>());
         if (pe < 0) continue;
+        if (pe > most_pe) return fail(Errc::invalid, where + ": there is no PE " + std::to_string(pe));
         busy[pe].push_back({event.at("ts").get<double>(), event.at("args").at("busy").get<double>()});
       }
     }

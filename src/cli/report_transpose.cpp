@@ -187,7 +187,8 @@ std::string transpose_model_html(const BenchFile& file) {
   for (const Compared& c : rows)
     out += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{:.4g} {}</td><td class=\"n\">{:.4g}</td><td>{}</td></tr>\n",
-        html(c.ours->case_name), c.ours->value.median, c.ours->unit, c.theirs->value.median, difference(c));
+        html(c.ours->case_name), c.ours->value.median, html(c.ours->unit), c.theirs->value.median,
+        difference(c));
   return out + "</table></div>\n" + pictures();
 }
 

@@ -17,6 +17,7 @@
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
 #include "space/launch.hpp"
+#include "sys/append.h"
 #include "sys/program.hpp"
 
 namespace nigh::cli {
@@ -144,7 +145,8 @@ void tell_account(const RunOptions& options, const std::vector<std::string>& env
   std::string path = openmp::value_of(environment, "NIGH_EXPLAIN_FILE");
   for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;)
     path.replace(at, 2, std::to_string(account.pid));
-  std::FILE* file = path.empty() ? nullptr : std::fopen(path.c_str(), "ae");
+  const int fd = path.empty() ? -1 : nigh_open_append(path.c_str());
+  std::FILE* file = fd < 0 ? nullptr : ::fdopen(fd, "a");
   if (!path.empty() && file == nullptr)
     run_say(options, path + " can't be opened (" + std::strerror(errno) + "): the account follows here");
   const std::string text = account_text(account, options.ranks, form == "json");

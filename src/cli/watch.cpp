@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "cli/numbers.hpp"
 #include "sys/os.hpp"
 #include "sys/run_folder.hpp"
 #include "watch/journal.hpp"
@@ -77,13 +78,13 @@ void add_watch(CLI::App& app, int& status) {
                    "live (default), lazy, or frozen: the application pauses meanwhile")
       ->check(CLI::IsMember({"live", "lazy", "frozen"}));
   command->add_option("--interval", options->interval, "Seconds between looks (default 1)")
-      ->check(CLI::Range(0.2, 60.0));
+      ->check(number_from(0.2, 60));
   command
       ->add_option("--cost", options->cost,
                    "Own CPU time, per cent of a core (default 1): above it, looks become rarer")
-      ->check(CLI::Range(0.05, 100.0));
+      ->check(number_from(0.05, 100));
   command->add_option("--duration", options->duration, "Stop watching after so many seconds")
-      ->check(CLI::Range(0.1, 1e8));
+      ->check(number_from(0.1, 1e8));
   command->add_option("--memory", options->memory_nodes,
                       "For a command: the nodes that its memory comes from (default: those of its PUs)");
   command->add_option("--machine", options->machine,

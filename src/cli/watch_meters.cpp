@@ -28,7 +28,7 @@ std::string meters_json(const std::vector<watch::MeterState>& states, watch::Lev
                       {"sees", one.sees},
                       {"missing", one.missing},
                       {"remedy", one.remedy}});
-  return out.dump(2) + '\n';
+  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 std::string meters_text(const std::vector<watch::MeterState>& states, watch::Level chosen) {

@@ -5,7 +5,6 @@
 // calls were ours, how many were left to the library, and why. The counters of all ranks of a node lie in the
 // space, so one rank adds them up and speaks for all; it waits for the others only when they are asked to be
 // told of, and not for long.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 
 #include "mpi/half.hpp"
 #include "mpi/process.hpp"
+#include "sys/append.h"
 #include "sys/futex.hpp"
 #include "sys/raw.h"
 
@@ -172,7 +172,7 @@ int open_file() {
   std::string path = pattern;
   for (std::size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p"))
     path.replace(at, 2, std::to_string(getpid()));
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int fd = nigh_open_append(path.c_str());
   return fd < 0 ? 2 : fd;
 }
 

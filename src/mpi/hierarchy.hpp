@@ -19,8 +19,8 @@ int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI
                            MPI_Datatype type, MPI_Op op);
 bool commutes(MPI_Op op);
 
-// Above it the libraries scatter and gather the operands of MPI_Allreduce, and as many bytes go between nodes as
-// by leaders, while within nodes others are under way: leaders were up to a quarter slower at 512 KiB. A
+// Above it the libraries scatter and gather the operands of MPI_Allreduce, and as many bytes go between nodes
+// as by leaders, while within nodes others are under way: leaders were up to a quarter slower at 512 KiB. A
 // constant, not what was measured at the start: sums must not depend on how busy the nodes were then.
 constexpr std::size_t most_of_leaders = 65536;
 

@@ -5,6 +5,7 @@
 // lies, its descriptor is sent in its place, and the call returns when the receiver has the bytes, or, about
 // one copy later, when a private copy of them is left behind: never later than that, because the receiver may
 // first want to receive what we send next.
+#include <cerrno>
 #include <cstdlib>
 
 #include "mpi/early.hpp"
@@ -30,8 +31,9 @@ void start() {
   g_threshold = default_threshold;
   if (const char* text = std::getenv("NIGH_MPI_P2P_MIN")) {
     char* end = nullptr;
+    errno = 0;
     const unsigned long long value = std::strtoull(text, &end, 10);
-    if (end != text && *end == '\0')
+    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0)
       g_threshold = value;
     else
       say("NIGH_MPI_P2P_MIN must be a number of bytes; the built-in threshold stays.");

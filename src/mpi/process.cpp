@@ -41,9 +41,13 @@ bool off(const char* variable) {
   return value && std::strcmp(value, "off") == 0;
 }
 
+// 0: not there, or no number that could be meant.
 long number(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value ? std::strtol(value, nullptr, 10) : 0;
+  constexpr long most = 1'000'000;
+  const char* text = std::getenv(variable);
+  char* end = nullptr;
+  const long value = text ? std::strtol(text, &end, 10) : 0;
+  return end != text && end && *end == '\0' && value >= 0 && value <= most ? value : 0;
 }
 
 std::uint32_t bit(Part part) { return 1u << static_cast<int>(part); }

@@ -4,7 +4,6 @@
 // Writing the account, as text for people or as one JSON document (format nigh-account). It is put together
 // in memory and written by one system call, so that the accounts of several processes do not mix.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "openmp/room.hpp"
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
+#include "sys/append.h"
 
 namespace nigh::preload {
 
@@ -361,7 +361,7 @@ static int open_file() {
     }
   }
   path[n] = '\0';
-  const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int fd = nigh_open_append(path);
   if (fd < 0)
     say("NIGH_EXPLAIN_FILE: %s can't be opened (%s): the account follows here", path, strerror(errno));
   return fd < 0 ? 2 : fd;

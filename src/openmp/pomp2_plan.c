@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "openmp/pomp2.h"
+#include "sys/append.h"
 
 #ifndef NIGH_LIBDIR
 #define NIGH_LIBDIR "/usr/local/lib"
@@ -209,8 +210,10 @@ static size_t collect(struct pomp2_plan* plan, struct team** out, size_t room) {
 }
 
 void pomp2_plan_account(struct pomp2_plan* plan, const char* file) {
-  FILE* out = file == NULL ? stderr : fopen(file, "ae");
+  int fd = file == NULL ? -1 : nigh_open_append(file);
+  FILE* out = file == NULL ? stderr : fd < 0 ? NULL : fdopen(fd, "a");
   if (out == NULL) {
+    if (fd >= 0) close(fd);
     pomp2_say("can't write the account to %s", file);
     return;
   }

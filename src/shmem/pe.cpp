@@ -25,6 +25,8 @@ namespace {
 constexpr std::size_t default_heap = std::size_t{64} << 20;
 constexpr std::size_t heap_align = std::size_t{2} << 20;
 
+constexpr double most_heap = 0x1p46;  // more than a process can address
+
 // SHMEM_SYMMETRIC_SIZE: a number with an optional K, M, G or T (section 7).
 std::size_t heap_size() {
   const char* text = std::getenv("SHMEM_SYMMETRIC_SIZE");
@@ -33,14 +35,11 @@ std::size_t heap_size() {
   char* end = nullptr;
   double value = std::strtod(text, &end);
   const char* units = "kmgt";
-  for (const char* unit = units; *unit; ++unit) {
-    value *= 1024;
-    if (*end && (*end | 0x20) == *unit) return value >= 1 ? static_cast<std::size_t>(value) : default_heap;
-  }
-  if (!*end && end != text) {
-    double plain = std::strtod(text, nullptr);
-    if (plain >= 1) return static_cast<std::size_t>(plain);
-  }
+  const char* const unit = *end ? std::strchr(units, *end | 0x20) : nullptr;
+  for (const char* one = units; unit && one <= unit; ++one) value *= 1024;
+  // Within, and not "not without": it may be nan.
+  if (end != text && (unit ? end[1] == '\0' : *end == '\0') && value >= 1 && value <= most_heap)
+    return static_cast<std::size_t>(value);
   std::fprintf(stderr, "nigh: SHMEM_SYMMETRIC_SIZE=%s is not a size such as 64M; 64M is used\n", text);
   return default_heap;
 }

@@ -11,7 +11,17 @@
 
 namespace nigh::space {
 
-Desk::Desk(const unsigned char (&key)[16]) : listener_(sys::listen_at(desk_name(key), 4096)) {
+namespace {
+
+constexpr int backlog = 4096;
+// Anybody may connect to an abstract socket, for ever: few strangers are sent away at a time, and then not
+// the next for a while.
+constexpr int most_strangers = 32;
+constexpr long rest_ms = 1;
+
+}  // namespace
+
+Desk::Desk(const unsigned char (&key)[16]) : listener_(sys::listen_at(desk_name(key), backlog)) {
   std::memcpy(key_, key, sizeof key_);
 }
 
@@ -21,7 +31,7 @@ Desk::~Desk() {
 }
 
 void Desk::add_to(std::vector<pollfd>& watched) const {
-  watched.push_back({.fd = listener_, .events = POLLIN, .revents = 0});
+  watched.push_back({.fd = is_resting() ? -1 : listener_, .events = POLLIN, .revents = 0});
   for (const Client& client : clients_) watched.push_back({.fd = client.fd, .events = POLLIN, .revents = 0});
 }
 
@@ -32,13 +42,18 @@ void Desk::note(Notice notice) {
 }
 
 void Desk::take_clients() {
-  if (listener_ < 0) return;
-  for (int fd; (fd = sys::accept_from(listener_)) >= 0;) {
+  if (listener_ < 0 || is_resting()) return;
+  for (int strangers = 0; strangers < most_strangers;) {
+    const int fd = sys::accept_from(listener_);
+    if (fd < 0) return;
     ucred peer{};
-    if (sys::peer_credentials(fd, peer) && peer.uid == ::geteuid())
+    if (sys::peer_credentials(fd, peer) && peer.uid == ::geteuid()) {
       clients_.push_back({.fd = fd, .rank = -1});
-    else
+    } else {
       sys::close_fd(fd);
+      rest_until_ = sys::now_ms() + rest_ms;
+      ++strangers;
+    }
   }
 }
 
@@ -84,6 +99,14 @@ void Desk::serve() {
     }
     sys::close_fd(client.fd);
     clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void Desk::serve_all() {
+  for (int round = 0; round <= backlog / most_strangers; ++round) {
+    rest_until_ = 0;
+    serve();
+    if (rest_until_ == 0) return;
   }
 }
 

@@ -33,6 +33,10 @@ class Desk {
 
   void add_to(std::vector<pollfd>& watched) const;
   void serve();
+  // At the end: also those who wait behind strangers.
+  void serve_all();
+  // After a stranger nobody is taken for a moment: the caller should ask again in a millisecond.
+  [[nodiscard]] bool is_resting() const { return sys::now_ms() < rest_until_; }
   // The one to be printed: of the lowest rank that has joined, or of the lowest rank.
   [[nodiscard]] const Account& account() const { return account_; }
   void note_end(int rank) { note({.rank = rank, .what = Notice::What::ended}); }
@@ -49,6 +53,7 @@ class Desk {
 
   unsigned char key_[16] = {};
   int listener_ = -1;
+  long rest_until_ = 0;
   std::vector<Client> clients_;
   Account account_;
   std::vector<Notice> notices_;  // of the past, for who comes later

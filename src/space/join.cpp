@@ -32,6 +32,13 @@ constexpr long late_ms = 10'000;
 // Whom we have met began before we publish, so that its own time is over before ours is for the second time;
 // and then it needs a CPU to say so.
 constexpr long grace_ms = 2'000;
+// Visitors that are taken in one round. Inside they are ours; outside anybody may come.
+constexpr int most_inside = 256;
+constexpr int most_outside = 16;
+// After so many strangers there is a crowd at the outer door. While there is no other one, ranks that were to
+// be there already are waited for no longer than this.
+constexpr int crowd = 64;
+constexpr long beset_ms = 3'000;
 // Open files of the program, about, beside one for each peer.
 constexpr rlim_t spare_files = 24;
 
@@ -44,8 +51,8 @@ bool conclude(SlotHeader* header, Joined word) {
 
 }  // namespace
 
-Join::Join(const Job& job, int memfd, int listener, Peer* peers, int timeout_ms)
-    : job_(job), memfd_(memfd), listener_(listener), peers_(peers), timeout_ms_(timeout_ms) {}
+Join::Join(const Job& job, int memfd, Doors& doors, Peer* peers, int timeout_ms)
+    : job_(job), memfd_(memfd), doors_(doors), peers_(peers), timeout_ms_(timeout_ms) {}
 
 bool Join::run() {
   rlimit files{};
@@ -60,7 +67,7 @@ bool Join::run() {
   if (!job_.all_prepared && size() > 1) visit_desk();
   while (!aside_) {
     now_ = sys::now_ms();
-    if (!published_ && (count_open() == 0 || now_ >= deadline_)) publish();
+    if (!published_ && (count_open() == 0 || now_ >= deadline_ || is_beset())) publish();
     if (published_ && all_ended()) break;
     if (!published_) {
       visit_some();
@@ -131,9 +138,17 @@ bool Join::is_watched(const Link& link) const {
   return published_ && word_of(link.rank) == Joined::meeting;
 }
 
+// Strangers can keep a rank busy by coming again and again. Who has another door shuts this one.
+bool Join::listens_outside() const { return doors_.inner < 0 || strangers_ < crowd; }
+
+bool Join::is_beset() const {
+  return job_.all_prepared && strangers_ >= crowd && doors_.inner < 0 && now_ >= started_ + beset_ms;
+}
+
 void Join::wait_and_serve() {
-  int count = 0;
-  poll_[count++] = {.fd = listener_, .events = POLLIN, .revents = 0};
+  int count = door_count;
+  poll_[0] = {.fd = doors_.inner, .events = POLLIN, .revents = 0};
+  poll_[1] = {.fd = listens_outside() ? doors_.outer : -1, .events = POLLIN, .revents = 0};
   for (int i = 0; i < links_; ++i) {
     if (!is_watched(link_[i])) continue;
     watched_[count] = i;
@@ -143,12 +158,13 @@ void Join::wait_and_serve() {
   now_ = sys::now_ms();
   if (ready < 0) return stand_aside("can't wait for the other ranks (%s)", std::strerror(-ready));
   // Visitors last: their links may take the place of links that ended meanwhile.
-  for (int k = 1; k < count; ++k) {
+  for (int k = door_count; k < count; ++k) {
     Link& link = link_[watched_[k]];
     if (link.stage == Stage::to_send) send_owed(link);
     if (ready > 0 && poll_[k].revents != 0 && link.stage != Stage::unused) serve(link, poll_[k].revents);
   }
-  if (ready > 0 && poll_[0].revents != 0) take_visitors();
+  if (ready > 0 && poll_[0].revents != 0) take_visitors(doors_.inner, most_inside);
+  if (ready > 0 && poll_[1].revents != 0) take_visitors(doors_.outer, most_outside);
 }
 
 void Join::serve(Link& link, short events) {
@@ -226,8 +242,7 @@ Joined Join::look_after(int rank, bool in_time) {
 
 void Join::finish() {
   if (aside_) conclude(own_header(), Joined::given_up);
-  sys::hang_up(listener_);
-  listener_ = -1;
+  close_doors(job_, doors_);
   for (int i = 0; i < links_; ++i)
     if (link_[i].stage != Stage::unused) drop(link_[i]);
   for (int rank = 0; rank < size(); ++rank) {

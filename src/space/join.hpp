@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "space/door.hpp"
 #include "space/layout.hpp"
 #include "space/registry.hpp"
 #include "sys/pidfd.hpp"
@@ -36,8 +37,8 @@ struct Peer {
 
 class Join {
  public:
-  // `listener` was made by rank_name(job, job.rank); join ends it. `peers` has job.size entries.
-  Join(const Job& job, int memfd, int listener, Peer* peers, int timeout_ms);
+  // `doors` are those of job.rank; join closes them. `peers` has job.size entries.
+  Join(const Job& job, int memfd, Doors& doors, Peer* peers, int timeout_ms);
   // False: stands aside, reason() says why; nothing is mapped then.
   bool run();
   [[nodiscard]] const char* reason() const { return reason_; }
@@ -56,6 +57,7 @@ class Join {
     long since = 0;
   };
   static constexpr int most_links = 2 * kMaxRanks + 64;
+  static constexpr int door_count = 2;
   // How often the dead are looked for; their sockets usually tell at once, unless a child of theirs holds
   // them.
   static constexpr int look_ms = 200;
@@ -77,7 +79,9 @@ class Join {
   bool map(int rank, int memfd, int socket);
   void send_owed(Link& link);
 
-  void take_visitors();
+  void take_visitors(int door, int most);
+  [[nodiscard]] bool listens_outside() const;
+  [[nodiscard]] bool is_beset() const;
   void read_hello(Link& link);
   void read_answer(Link& link);
   void read_notices(Link& link);
@@ -96,16 +100,17 @@ class Join {
   void finish();
 
   Job job_;
-  int memfd_, listener_;
+  int memfd_;
+  Doors& doors_;
   Peer* peers_;
   int timeout_ms_;
-  long started_ = 0, now_ = 0, deadline_ = 0, last_look_ = 0;
+  long started_ = 0, now_ = 0, deadline_ = 0, last_look_ = 0, desk_try_ = 0;
   int links_ = 0, strangers_ = 0, garbage_ = 0;
   bool published_ = false, aside_ = false, told_late_ = false, keep_pidfds_ = true;
   char reason_[240] = "";
   Link link_[most_links];
-  pollfd poll_[most_links + 1];
-  int watched_[most_links + 1] = {};
+  pollfd poll_[most_links + door_count];
+  int watched_[most_links + door_count] = {};
 };
 
 }  // namespace nigh::space

@@ -18,6 +18,7 @@ namespace {
 
 constexpr long lower_delay_ms = 3;
 constexpr int longest_pause_ms = 40;
+constexpr long desk_pause_ms = 5;
 // An unanswered conversation older than this no longer counts against the number begun at a time.
 constexpr long stalled_ms = 40;
 // Descriptors under way in the whole job, about.
@@ -31,8 +32,10 @@ bool out_of_files(long error) { return error == -EMFILE || error == -ENFILE; }
 // ---- going to others ----
 
 void Join::visit_desk() {
+  desk_try_ = 0;
   int fd = sys::connect_to(desk_name(job_.key));
-  if (fd < 0) return;  // no such launcher
+  if (later(fd)) desk_try_ = now_ + desk_pause_ms;
+  if (fd < 0) return;  // or no such launcher
   ucred peer{};
   Card card = make_card(job_, CardKind::hello, -1);
   if (!sys::peer_credentials(fd, peer) || peer.uid != geteuid() ||
@@ -41,6 +44,7 @@ void Join::visit_desk() {
 }
 
 void Join::visit_some() {
+  if (desk_try_ != 0 && now_ >= desk_try_) visit_desk();
   int begun = 0, window = under_way / size();
   if (window < 2) window = 2;
   for (int i = 0; i < links_; ++i)
@@ -59,7 +63,7 @@ void Join::visit_some() {
 }
 
 void Join::visit(int rank) {
-  int fd = sys::connect_to(rank_name(job_, rank));
+  int fd = visit_rank(job_, rank);
   if (fd < 0) return could_not_visit(rank, fd);
   ucred peer{};
   if (!sys::peer_credentials(fd, peer) || peer.uid != geteuid()) {
@@ -187,15 +191,16 @@ void Join::read_notices(Link& link) {
 
 // ---- taking those who come ----
 
-void Join::take_visitors() {
-  for (;;) {
-    int fd = sys::accept_from(listener_);
+void Join::take_visitors(int door, int most) {
+  for (int i = 0; i < most; ++i) {
+    int fd = sys::accept_from(door);
     if (out_of_files(fd)) return could_not_visit(job_.rank, fd);
     if (fd < 0) return;
     ucred peer{};
     if (!sys::peer_credentials(fd, peer) || peer.uid != geteuid()) {
-      ++strangers_;
       sys::hang_up(fd);
+      ++strangers_;
+      if (!listens_outside()) return shut_outer(doors_);
       continue;
     }
     Link* link = add_link(fd, -1, Stage::awaiting_hello);

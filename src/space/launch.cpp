@@ -20,6 +20,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "space/door.hpp"
 #include "space/job.hpp"
 #include "sys/children.hpp"
 #include "sys/os.hpp"
@@ -237,6 +238,7 @@ void Launcher::wait_once() {
   desk_.add_to(watched);
   long limit = 1000;
   if (failed_at_ >= 0) limit = failed_at_ + grace_ms + (pressed_ > 0 ? ask_ms : 0) - sys::now_ms();
+  if (desk_.is_resting()) limit = 1;
   sys::wait_for(watched.data(), watched.size(), static_cast<int>(std::clamp(limit, 1L, 1000L)));
   read_failures();
   read_signals();
@@ -265,7 +267,8 @@ Result<RankOutcome> Launcher::run() {
   }
   while (running() > 0) wait_once();
   read_failures();
-  desk_.serve();  // what ranks said at their very end
+  desk_.serve_all();  // what ranks said at their very end
+  remove_doors(launch_.key, static_cast<int>(ranks_.size()));
   outcome_.account = desk_.account();
   if (outcome_.status != 0) end_orphans();
   return outcome_;

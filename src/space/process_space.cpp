@@ -12,6 +12,7 @@
 #include <new>
 
 #include "nigh/space.h"
+#include "space/door.hpp"
 #include "space/job.hpp"
 #include "space/join.hpp"
 #include "space/memory.hpp"
@@ -61,7 +62,8 @@ class Processes final : public ProcessSpace {
   void sum_up(const Join& join);
 
   std::atomic<Stage> stage_ = Stage::apart;
-  int listener_ = -1;
+  Doors doors_;
+  bool prepared_ = false;
   int strangers_ = 0, garbage_ = 0;
   long join_ms_ = 0;
   char why_[320] = "";
@@ -100,8 +102,8 @@ void Processes::on_patched(void* self) {
 void Processes::on_forked(void* self) {
   auto* space = static_cast<Processes*>(self);
   space->span_ = 0;
-  sys::close_fd(space->listener_);
-  space->listener_ = -1;
+  forget_doors(space->doors_);
+  space->prepared_ = false;
   if (space->stage_.load(std::memory_order_relaxed) == Stage::joined)
     for (int rank = 0; rank < space->size_; ++rank) sys::forget(g_peers[rank].witness);
   std::snprintf(space->why_, sizeof space->why_, "this process is a child of a rank");
@@ -167,22 +169,21 @@ bool Processes::refuse(const char* format, ...) {
 
 bool Processes::prepare(const Job& job) {
   if (over()) return false;
-  if (listener_ >= 0) return true;
+  if (prepared_) return true;
   if (job.rank != rank_ || job.size != size_)
     return refuse("the job says rank %d of %d, this process was started as rank %d of %d", job.rank, job.size,
                   rank_, size_);
   std::memcpy(own_header()->key, job.key, sizeof job.key);
-  int listener = sys::listen_at(rank_name(job, job.rank), 4096);
-  if (listener == -EADDRINUSE) return refuse("another process of rank %d has joined in its place", rank_);
-  if (listener < 0)
-    return refuse("a socket for the other ranks can't be made (%s)", std::strerror(-listener));
-  listener_ = listener;
+  const int opened = open_doors(job, doors_);
+  if (opened == -EADDRINUSE) return refuse("another process of rank %d has joined in its place", rank_);
+  if (opened < 0) return refuse("a socket for the other ranks can't be made (%s)", std::strerror(-opened));
+  prepared_ = true;
   return true;
 }
 
 bool Processes::join(const Job& job, int timeout_ms) {
   Job wanted = job;
-  wanted.all_prepared = job.all_prepared && listener_ >= 0;
+  wanted.all_prepared = job.all_prepared && prepared_;
   Stage before = Stage::apart;
   if (!stage_.compare_exchange_strong(before, Stage::joining, std::memory_order_acq_rel))
     return before == Stage::joined;
@@ -190,10 +191,10 @@ bool Processes::join(const Job& job, int timeout_ms) {
     stage_.store(Stage::aside, std::memory_order_release);
     return false;
   }
-  Join* join = new (g_join) Join(wanted, memory().fd, listener_, g_peers, timeout_ms);
+  Join* join = new (g_join) Join(wanted, memory().fd, doors_, g_peers, timeout_ms);
   long begun = sys::now_ms();
   bool done = join->run();
-  listener_ = -1;
+  prepared_ = false;
   join_ms_ = sys::now_ms() - begun;
   sum_up(*join);
   stage_.store(done ? Stage::joined : Stage::aside, std::memory_order_release);

@@ -11,19 +11,24 @@
 
 namespace nigh::space {
 
-namespace {
-
-sys::SocketName hashed_name(const unsigned char (&key)[16], const char* what, int number) {
+void hash_text(const unsigned char (&key)[16], const char* what, std::uint64_t number, char (&text)[33]) {
   struct {
     char what[8] = {};
     std::uint64_t number = 0;
   } subject;
   std::snprintf(subject.what, sizeof subject.what, "%s", what);
-  subject.number = static_cast<std::uint64_t>(number);
+  subject.number = number;
   unsigned char hash[16];
   keyed_hash(key, &subject, sizeof subject, hash);
-  char text[64] = "nigh-";
-  for (std::size_t i = 0; i < sizeof hash; ++i) std::snprintf(text + 5 + 2 * i, 3, "%02x", hash[i]);
+  for (std::size_t i = 0; i < sizeof hash; ++i) std::snprintf(text + 2 * i, 3, "%02x", hash[i]);
+}
+
+namespace {
+
+sys::SocketName hashed_name(const unsigned char (&key)[16], const char* what, int number) {
+  char hash[33], text[64];
+  hash_text(key, what, static_cast<std::uint64_t>(number), hash);
+  std::snprintf(text, sizeof text, "nigh-%s", hash);
   return sys::abstract_name(text);
 }
 

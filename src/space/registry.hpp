@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How ranks find each other: names, cards and fates. Each rank listens on an abstract socket whose name only
-// the job can work out (a keyed hash of its key and the rank); whoever connects shows a card, and both sides
-// check what the other can't forge, its user (the kernel's word), and what it must know, the job's key. The
-// cards carry the memfds. A card starts with what every version of us can read, so that two versions tell
+// How ranks find each other: names, cards and fates. Each rank listens at its doors (door.hpp), whose names
+// only the job can work out (a keyed hash of its key and the rank); whoever connects shows a card, and both
+// sides check what the other can't forge, its user (the kernel's word), and what it must know, the job's key.
+// The cards carry the memfds. A card starts with what every version of us can read, so that two versions tell
 // each other so instead of talking past each other.
 #pragma once
 
@@ -44,6 +44,9 @@ struct Notice {
   What what = What::ended;
 };
 
+// 32 hexadecimal digits that only who has the key can work out.
+void hash_text(const unsigned char (&key)[16], const char* what, std::uint64_t number, char (&text)[33]);
+// Of a rank's outer door (door.hpp).
 sys::SocketName rank_name(const Job& job, int rank);
 // Where the launcher listens, which is the parent of all ranks and so the first to know of their ends.
 sys::SocketName desk_name(const unsigned char (&key)[16]);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Work that may crash, hang or eat all memory, such as a parser of others on a file of anybody's: in a child
-// of this process, with limits, so that whatever becomes of it is a sentence here. docs/decisions/0029.
+// of this process, with limits, so that whatever becomes of it is a sentence here. docs/decisions/0026.
 #pragma once
 
 #include <cstdint>

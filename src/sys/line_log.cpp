@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sys/line_log.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "sys/append.h"
+
 namespace nigh::sys {
 
 Result<LineLog> LineLog::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  const int fd = nigh_open_append(path.c_str());
   if (fd < 0) return fail(Errc::io, "can't append to " + path + ": " + std::strerror(errno), errno);
   return LineLog(fd);
 }

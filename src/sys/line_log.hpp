@@ -13,7 +13,7 @@ namespace nigh::sys {
 
 class LineLog {
  public:
-  // Made with mode 0644 where missing. Error: io.
+  // Made where missing. Error: io (also: it may have been planted, see append.h).
   static Result<LineLog> open(const std::string& path);
   LineLog(LineLog&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   LineLog& operator=(LineLog&&) = delete;

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace nigh::sys {
 
@@ -30,5 +32,19 @@ void block_pipe_signal();
 // A port that was in use a moment ago may be bound again (SO_REUSEADDR), one that is in use may not: without
 // SO_REUSEPORT, see socket(7).
 void own_port(int socket);
+
+// A connection that this process has accepted.
+struct Connection {
+  int fd = -1;
+  int peer_port = 0;
+  std::string peer;  // its address
+};
+// Those to this port, as they are now: a server that does not tell of its connections can be watched so.
+std::vector<Connection> connections_to(int port);
+// Nothing more is read from it or written to it; whoever serves it closes it. Not if it is another one by
+// now.
+void end_connection(const Connection& connection);
+
+std::string host_name();
 
 }  // namespace nigh::sys

@@ -1,15 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files are read whole with read(2) semantics (files of /proc report size 0), masks in the kernel's words.
+// Masks in the kernel's words; files are in whole_file.cpp.
 #include "sys/os.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -52,35 +50,6 @@ std::vector<std::string> Os::list(const std::string& absolute) const {
 bool Os::exists(const std::string& absolute) const {
   std::error_code error;
   return std::filesystem::exists(path(absolute), error);
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return io_error("can't open " + path, errno);
-  std::string text;
-  char buffer[65536];
-  std::size_t got = sizeof buffer;
-  while (got == sizeof buffer) {  // less: the end, or an error
-    got = std::fread(buffer, 1, sizeof buffer, file);
-    text.append(buffer, got);
-  }
-  int error = std::ferror(file) != 0 ? errno : 0;
-  std::fclose(file);
-  if (error != 0) return io_error("can't read " + path, error);
-  return text;
-}
-
-Result<void> write_file(const std::string& path, const std::string& text) {
-  std::string temporary = path + ".nigh-" + std::to_string(::getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "we");
-  if (file == nullptr) return io_error("can't write " + path, errno);
-  bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  int error = written ? 0 : errno;
-  if (std::fclose(file) != 0 && written) error = errno;
-  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return {};
-  std::remove(temporary.c_str());
-  return io_error("can't write " + path, error);
 }
 
 Result<CpuSet> affinity(int tid) {

@@ -6,6 +6,7 @@
 // file or makes a system call, so everything above can be tested on machines we do not have.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,14 @@ class Os {
   std::string root_;
 };
 
-// Reads or replaces a whole file anywhere (not below a root); writing goes through a temporary file and a
-// rename, so that a reader or a crash never sees half a file.
-Result<std::string> read_file(const std::string& path);
+// A whole regular file anywhere (not below a root), of at most `most` bytes. Errors: io, permission; invalid:
+// it is a device, a FIFO, a folder, or too large.
+inline constexpr std::uint64_t most_of_input = std::uint64_t{256} << 20;
+inline constexpr std::uint64_t any_size = std::uint64_t{1} << 62;
+Result<std::string> read_file(const std::string& path, std::uint64_t most = most_of_input);
+// Replaces a whole file, so that a reader or a crash never sees half of one, nor anybody's planted link or
+// file is written to; it keeps its permissions. What is no regular file (a device, a FIFO, /dev/stdout) is
+// written into.
 Result<void> write_file(const std::string& path, const std::string& text);
 
 // The affinity mask of a thread (0: the caller). Errors: io (no such thread), permission.

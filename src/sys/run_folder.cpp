@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sys/os.hpp"
+
 namespace nigh::sys {
 
 namespace {
@@ -43,11 +45,34 @@ Result<std::string> private_folder(const std::string& path) {
   return path;
 }
 
+namespace {
+
+// Somebody else has taken the name, or has put a link there.
+bool is_squatted(const std::string& path) {
+  struct stat facts{};
+  return ::lstat(path.c_str(), &facts) == 0 && (facts.st_uid != ::geteuid() || !S_ISDIR(facts.st_mode));
+}
+
+}  // namespace
+
+Result<std::string> folder_in_common(const std::string& common, const std::string& name) {
+  const std::string usual = "nigh-" + std::to_string(::geteuid()), path = common + "/" + usual;
+  if (!is_squatted(path)) return private_folder(path + "/" + name);
+  // The one that was made instead before, if any: what was left there is to be found again.
+  for (const std::string& other : Os("").list(common))
+    if (other.starts_with(usual + "-") && !is_squatted(common + "/" + other))
+      if (auto found = private_folder(common + "/" + other + "/" + name)) return found;
+  std::string made = path + "-XXXXXX";
+  if (::mkdtemp(made.data()) == nullptr) return refused(made, std::strerror(errno), errno);
+  return private_folder(made + "/" + name);
+}
+
 Result<std::string> run_folder(const std::string& name) {
   const char* session = std::getenv("XDG_RUNTIME_DIR");
   if (::geteuid() == 0) return private_folder("/run/nigh/" + name);
-  if (session != nullptr && session[0] == '/') return private_folder(std::string(session) + "/nigh/" + name);
-  return private_folder("/tmp/nigh-" + std::to_string(::geteuid()) + "/" + name);
+  if (session != nullptr && session[0] == '/')
+    if (auto found = private_folder(std::string(session) + "/nigh/" + name)) return found;
+  return folder_in_common("/tmp", name);
 }
 
 Result<std::string> read_own_file(const std::string& path) {

@@ -12,8 +12,10 @@
 namespace nigh::sys {
 
 // /run/nigh/NAME for root, else $XDG_RUNTIME_DIR/nigh/NAME, else /tmp/nigh-UID/NAME; made where missing, mode
-// 0700. Error: permission: it can't be made, or it (or the folder above) is another user's, or a link.
+// 0700. Error: permission: it can't be made, or others may enter it.
 Result<std::string> run_folder(const std::string& name);
+// COMMON/nigh-UID/NAME; if another user has taken that name, COMMON/nigh-UID-RANDOM/NAME, the same each time.
+Result<std::string> folder_in_common(const std::string& common, const std::string& name);
 // Makes and checks the last two parts of a path in the same way.
 Result<std::string> private_folder(const std::string& path);
 // A whole file of at most 64 MiB that is regular, ours and not writable by others. Errors: io, permission.

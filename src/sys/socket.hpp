@@ -73,26 +73,35 @@ inline int listen_at(const SocketName& name, int backlog) {
   return static_cast<int>(done);
 }
 
-// -ECONNREFUSED: nobody listens; -EAGAIN: too many are waiting there, try again; -EPROTOTYPE: something else.
-inline int connect_to(const SocketName& name) {
-  int fd = open_socket();
-  if (fd < 0) return fd;
+// 0; -ECONNREFUSED: nobody listens; -EAGAIN: too many are waiting there, try again; -EPROTOTYPE: something
+// else. After an error the socket may be tried with another name.
+inline int try_connect(int fd, const SocketName& name) {
   long done = 0;
   do done = nigh_raw_syscall3(SYS_connect, fd, reinterpret_cast<long>(&name.address), name.bytes);
   while (done == -EINTR);
+  return static_cast<int>(done);
+}
+
+inline int connect_to(const SocketName& name) {
+  int fd = open_socket();
+  if (fd < 0) return fd;
+  int done = try_connect(fd, name);
   if (done == 0) return fd;
   close_fd(fd);
-  return static_cast<int>(done);
+  return done;
 }
 
 inline int accept_from(int listener) {
   return above_standard(nigh_raw_syscall6(SYS_accept4, listener, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0));
 }
 
-// Ends the conversation for every process that holds this socket, also for a child forked meanwhile.
+// Ends the conversation for every process that holds this socket, also for a child forked meanwhile. A
+// listener refuses whoever comes, but keeps its name.
+inline void shut_down(int fd) { nigh_raw_syscall3(SYS_shutdown, fd, SHUT_RDWR, 0); }
+
 inline void hang_up(int fd) {
   if (fd < 0) return;
-  nigh_raw_syscall3(SYS_shutdown, fd, SHUT_RDWR, 0);
+  shut_down(fd);
   close_fd(fd);
 }
 

@@ -154,5 +154,24 @@ TEST(RunFolder, IsPrivateAndOurs) {
   EXPECT_FALSE(private_folder(tree.root() + "/nigh/other")) << "a link";
 }
 
+// In a folder of all, somebody may have taken our name before us.
+TEST(RunFolder, AnotherOneServesWhereTheNameWasTaken) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make another user's folder";
+  TestTree tree;
+  const std::string usual = tree.root() + "/nigh-" + std::to_string(::geteuid());
+  auto first = folder_in_common(tree.root(), "watch");
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(*first, usual + "/watch");
+  std::filesystem::remove_all(usual);
+  ASSERT_EQ(::mkdir(usual.c_str(), 0777), 0);
+  ASSERT_EQ(::chown(usual.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(::symlink("/dev", (usual + "-AAAAAA").c_str()), 0);
+  auto second = folder_in_common(tree.root(), "watch"), third = folder_in_common(tree.root(), "watch");
+  ASSERT_TRUE(second && third);
+  EXPECT_EQ(second->substr(0, usual.size() + 1), usual + "-");
+  EXPECT_EQ(*second, *third) << "what was left there is found again";
+  EXPECT_TRUE(std::filesystem::is_empty(usual));
+}
+
 }  // namespace
 }  // namespace nigh::sys

@@ -51,13 +51,13 @@ MPI_Comm split_node(MPI_Comm all) {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   const char* const text = std::getenv("NIGH_MPI_FAKE_NODES");
-  const int pretended = text != nullptr ? std::atoi(text) : 0;
-  if (pretended < 2) return node;
+  const long pretended = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
+  if (pretended < 2 || pretended > 1'000'000) return node;
   int rank = 0, size = 1;
   MPI_Comm_rank(node, &rank);
   MPI_Comm_size(node, &size);
   MPI_Comm part = MPI_COMM_NULL;
-  MPI_Comm_split(node, static_cast<int>(static_cast<long>(rank) * pretended / size), rank, &part);
+  MPI_Comm_split(node, static_cast<int>(rank * pretended / size), rank, &part);
   MPI_Comm_free(&node);
   return part;
 }

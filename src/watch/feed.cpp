@@ -19,12 +19,14 @@
 #include <thread>
 
 #include "sys/listen.hpp"
+#include "watch/feed_guard.hpp"
 
 namespace nigh::watch {
 
 namespace {
 constexpr std::size_t most_kept = 256;
-constexpr int threads = 8;  // connections that are served at once; a server-sent stream holds one
+constexpr int threads = 32;        // connections that are served at once; a server-sent stream holds one
+constexpr int most_requests = 16;  // more than these at once, without streams, are a crowd
 constexpr std::size_t most_at_once = 16384;  // bytes written before we look whether it is time to end
 
 struct Place {
@@ -61,7 +63,7 @@ struct Feed::Hub {
   std::string json = "{}", metrics;
   std::atomic<bool> closing{false};
   std::atomic<bool> ended{false};  // nobody listens (any more)
-  int streams = 0;
+  std::unique_ptr<FeedGuard> watchman;
 
   void publish(std::string message) {
     const std::lock_guard guard(lock);
@@ -93,6 +95,13 @@ struct Feed::Hub {
     server.set_read_timeout(1);
     server.set_write_timeout(1);
     server.set_payload_max_length(1024);
+    server.set_pre_routing_handler([own = sys::host_name()](const httplib::Request& request,
+                                                            httplib::Response& response) {
+      const bool meant = !request.has_header("Host") || is_our_host(request.get_header_value("Host"), own);
+      if (meant && !request.has_header("Range")) return httplib::Server::HandlerResponse::Unhandled;
+      response.status = meant ? 400 : 421;  // what changes each second has no ranges
+      return httplib::Server::HandlerResponse::Handled;
+    });
     server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
       const std::lock_guard guard(lock);
       response.set_content(metrics, "text/plain; version=0.0.4");
@@ -101,18 +110,19 @@ struct Feed::Hub {
       const std::lock_guard guard(lock);
       response.set_content(json, "application/json");
     });
-    server.Get("/events", [this](const httplib::Request&, httplib::Response& response) { stream(response); });
+    server.Get("/events", [this](const httplib::Request& request, httplib::Response& response) {
+      stream(request, response);
+    });
   }
 
-  void stream(httplib::Response& response) {
+  void stream(const httplib::Request& request, httplib::Response& response) {
     std::uint64_t at = 0;
+    if (!watchman->begin_stream(request.remote_addr, request.remote_port)) {
+      response.status = 503;
+      return;
+    }
     {
       const std::lock_guard guard(lock);
-      if (streams >= threads - 2) {  // so that /metrics is always answered
-        response.status = 503;
-        return;
-      }
-      ++streams;
       at = history.empty() ? first : first + history.size() - 1;
     }
     response.set_header("Cache-Control", "no-store");
@@ -129,9 +139,8 @@ struct Feed::Hub {
           sent += piece;
           return sink.write(messages.data() + sent - piece, piece);
         },
-        [this](bool) {
-          const std::lock_guard guard(lock);
-          --streams;
+        [this, peer = request.remote_addr, port = request.remote_port](bool) {
+          watchman->end_stream(peer, port);
         });
   }
 };
@@ -154,6 +163,7 @@ Result<std::unique_ptr<Feed>> Feed::open(const std::string& where) {
   if (bound < 0)
     return fail(Errc::io, fmt::format("can't listen on {}:{}: is it taken, or not ours to use?",
                                       place->address, place->port));
+  hub->watchman = std::make_unique<FeedGuard>(bound, most_requests);
   hub->url = fmt::format("http://{}:{}", place->address, bound);
   hub->thread = std::thread([hub = hub.get()] {
     sys::block_pipe_signal();

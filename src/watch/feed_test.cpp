@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "sys/os.hpp"
+#include "watch/feed_guard.hpp"
 
 namespace nigh::watch {
 namespace {
@@ -232,6 +234,95 @@ TEST(Feed, SilentConnectionsHoldUpNobodyForLong) {
   feed.reset();
   EXPECT_LT(now() - closing, 3);
   for (const int socket : silent) ::close(socket);
+}
+
+int port_of(const Feed& feed) { return std::stoi(feed.url().substr(17)); }
+
+int connect_to(const Feed& feed) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port_of(feed)));
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+// A byte now and then is in time for each read, but the request as a whole is not.
+TEST(Feed, WhoSendsSlowlyIsSentAway) {
+  auto feed = feed_here();
+  ASSERT_TRUE(feed);
+  std::vector<int> slow;
+  for (int i = 0; i < 48; ++i) slow.push_back(connect_to(*feed));
+  std::atomic<bool> over{false};
+  std::thread sender([&] {
+    while (!over) {
+      for (const int fd : slow) static_cast<void>(::send(fd, "G", 1, MSG_NOSIGNAL));
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  for (int i = 0; i < 4; ++i) {
+    const double began = now();
+    auto metrics = httplib::Client(feed->url()).Get("/metrics");
+    ASSERT_TRUE(metrics);
+    EXPECT_EQ(metrics->status, 200);
+    EXPECT_LT(now() - began, 2);
+  }
+  over = true;
+  sender.join();
+  for (const int fd : slow) ::close(fd);
+}
+
+TEST(Feed, OneSlowRequestHasItsTime) {
+  auto feed = feed_here();
+  ASSERT_TRUE(feed);
+  const int fd = connect_to(*feed);
+  const double began = now();
+  while (now() - began < 10 && ::send(fd, "G", 1, MSG_NOSIGNAL) == 1) {
+    char byte = 0;
+    if (::recv(fd, &byte, 1, MSG_DONTWAIT) == 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_GT(now() - began, 2);
+  EXPECT_LT(now() - began, 6);
+  ::close(fd);
+}
+
+TEST(Feed, OtherHostsPagesAreRefused) {
+  auto feed = feed_here();
+  ASSERT_TRUE(feed);
+  httplib::Client client(feed->url());
+  for (const char* host :
+       {"attacker.example", "attacker.example:80", "localhost.attacker.example", "127.0.0.1.example"}) {
+    auto answer = client.Get("/state.json", {{"Host", host}});
+    ASSERT_TRUE(answer) << host;
+    EXPECT_EQ(answer->status, 421) << host;
+    EXPECT_EQ(answer->body, "") << host;
+  }
+  for (const char* host : {"localhost:9090", "LOCALHOST", "127.0.0.1", "[::1]:80", "10.1.2.3"}) {
+    auto answer = client.Get("/state.json", {{"Host", host}});
+    ASSERT_TRUE(answer) << host;
+    EXPECT_EQ(answer->status, 200) << host;
+  }
+  EXPECT_TRUE(is_our_host("Node17:80", "node17"));
+  EXPECT_FALSE(is_our_host("node17.example", "node17"));
+  EXPECT_FALSE(is_our_host("", "node17"));
+}
+
+TEST(Feed, RangesAreRefused) {
+  auto feed = feed_here();
+  ASSERT_TRUE(feed);
+  feed->state("{}", "nigh_moves_total 1\n");
+  std::string many = "bytes=0-0";
+  for (int i = 1; i < 2000; ++i) many += ",0-0";
+  for (const std::string& range : {std::string("bytes=0-3"), std::string("bytes=0-0,1-1"), many}) {
+    auto answer = httplib::Client(feed->url()).Get("/metrics", {{"Range", range}});
+    if (!answer) continue;  // sent away
+    EXPECT_GE(answer->status, 400);
+    EXPECT_LT(answer->body.size(), 100U);
+  }
+  EXPECT_TRUE(httplib::Client(feed->url()).Get("/metrics"));
 }
 
 TEST(Feed, LeavesTheSignalsOfTheProcessAlone) {

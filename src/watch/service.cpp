@@ -25,7 +25,6 @@ namespace {
 constexpr double least_cpu = 0.2;  // cores that a process must use to be looked at under --all
 constexpr double least_megabytes = 16;
 constexpr double longest_wait = 5;  // s
-constexpr double patience = 15;     // s that somebody new may take to be seen at his memory
 constexpr std::size_t most_said = 100;
 
 double first_number(const Result<std::string>& text) {
@@ -202,7 +201,7 @@ void Service::tell_units(const std::vector<Watched>& watched) {
 }
 
 // Whether all were seen, or have had their time: who only computes is never seen, and others' nodes look
-// empty before they are.
+// empty before they are. Who has next to no memory is nobody's neighbour.
 bool Service::complete(const std::vector<Watched>& watched) {
   bool all = true;
   decltype(first_seen_) still;
@@ -211,7 +210,8 @@ bool Service::complete(const std::vector<Watched>& watched) {
     still.insert(*known);
     const bool seen = std::any_of(watched.begin(), watched.end(),
                                   [&](const Watched& one) { return one.pid == process.pid; });
-    all = all && (seen || elapsed() - known->second > patience);
+    all =
+        all && (seen || process.megabytes < least_megabytes || elapsed() - known->second > options_.patience);
   }
   first_seen_ = std::move(still);
   return all;
@@ -253,6 +253,7 @@ void Service::interval() {
   const std::vector<Watched> watched = scene_.watched(links_);
   sighting_ = {elapsed(), reading->level, scene_.confidence(meter_state_.confidence), {}, scene_.fresh()};
   for (const Watched& one : watched) sighting_.units.push_back(one.unit);
+  sighting_.complete = complete(watched);
   tell_units(watched);
   Step step = governor_.look(sighting_);
   for (Event& event : step.events) say(std::move(event));
@@ -275,7 +276,8 @@ Snapshot Service::snapshot() const {
   out.state = governor_.state() == Governor::State::settling ? "settling"
               : governor_.state() == Governor::State::holding
                   ? fmt::format("holding until {:.0f} s", governor_.hold_until())
-                  : "watching";
+              : sighting_.complete ? "watching"
+                                   : "waiting for newcomers";
   out.moves = governor_.moves();
   out.rollbacks = governor_.rollbacks();
   out.said = said_;

@@ -31,6 +31,7 @@ struct ServiceOptions {
   double look = 5;        // s
   double interval = 1;    // s
   double duration = 0;    // s; 0: no limit
+  double patience = 15;   // s that somebody new may take to be seen at his memory, before others are moved
   // Own CPU time as a part of one core: a look that costs more is followed by a longer wait.
   double most_cost = 0.01;
   const std::atomic<bool>* stop = nullptr;  // set: what is under way ends soon, in a good state

@@ -156,6 +156,31 @@ TEST_F(ServiceHere, TellsItsOwnCost) {
   EXPECT_FALSE(to_screen(snapshots_.back()).empty());
 }
 
+// Who has memory and was not seen at it yet keeps the others where they are, but not for ever.
+TEST_F(ServiceHere, NewcomersAreWaitedFor) {
+  options_.pids = {start("x=$(head -c 40000000 /dev/zero | tr '\\0' x); while :; do sleep 30; done")};
+  sys::sleep_seconds(1.5);  // it sleeps, so no meter sees it
+  options_.duration = 2.5;
+  options_.patience = 1;
+  run(sys::Os(), [] { return true; });
+  ASSERT_GE(snapshots_.size(), 4U);
+  double waited = 0;
+  for (const Snapshot& snapshot : snapshots_)
+    if (snapshot.state == "waiting for newcomers") waited = snapshot.elapsed;
+  EXPECT_EQ(snapshots_.front().state, "waiting for newcomers");
+  EXPECT_EQ(snapshots_.back().state, "watching");
+  EXPECT_GT(waited, 0.5);
+  EXPECT_LT(waited, 2);
+}
+
+TEST_F(ServiceHere, WhoHasNoMemoryIsNotWaitedFor) {
+  options_.pids = {start("exec sleep 30")};
+  options_.duration = 0.4;
+  run(sys::Os(), [] { return true; });
+  ASSERT_FALSE(snapshots_.empty());
+  for (const Snapshot& snapshot : snapshots_) EXPECT_EQ(snapshot.state, "watching");
+}
+
 // It has ended although whoever started it has not asked yet how (a zombie still has its number).
 TEST_F(ServiceHere, AnEndThatNobodyWaitedForIsAnEnd) {
   options_.pids = {start("exit 0")};

@@ -108,10 +108,18 @@ void add_wrapped(std::string& out, const std::string& text, std::size_t columns)
   add_line(out, line, columns);
 }
 
+// Names of threads are any bytes; the format is UTF-8. JSON's writer replaces what is none.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text)
-    out += c == '\\' || c == '"' ? std::string("\\") + c : c == '\n' ? std::string("\\n") : std::string(1, c);
+  const std::string valid =
+      nlohmann::json::parse(
+          nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+          .get<std::string>();
+  for (const char c : valid)
+    out += c == '\\' || c == '"'                ? std::string("\\") + c
+           : c == '\n'                          ? std::string("\\n")
+           : static_cast<unsigned char>(c) < 32 ? std::string("?")
+                                                : std::string(1, c);
   return out + '"';
 }
 

@@ -23,7 +23,7 @@ struct Snapshot {
   double confidence = 0;
   double cost = 0;     // of nigh itself, as a part of one core
   double elapsed = 0;  // s
-  std::string state;   // "watching", "settling", "holding until 12 s"
+  std::string state;   // "watching", "waiting for newcomers", "settling", "holding until 12 s"
   int moves = 0, rollbacks = 0;
   bool predicted = false;  // the simulator's, not a real machine's
 

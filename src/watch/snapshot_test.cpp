@@ -81,5 +81,16 @@ TEST(Snapshot, ShowsNothingGracefully) {
   EXPECT_TRUE(to_json(s)["links"].empty());
 }
 
+// Programs name their threads as they like.
+TEST(Snapshot, NamesAreUtf8InEveryForm) {
+  Snapshot out;
+  Snapshot::Row row;
+  row.name = "a\xff\"\\\n\x1b[31m\xc3\xa9";
+  out.units.push_back(row);
+  EXPECT_NE(to_prometheus(out).find("application=\"a\xef\xbf\xbd\\\"\\\\\\n?[31m\xc3\xa9\""),
+            std::string::npos)
+      << to_prometheus(out);
+}
+
 }  // namespace
 }  // namespace nigh::watch

@@ -65,6 +65,8 @@ refused 1 "no 'int'; use one of double, float" plan --transpose 10x10 --type int
 refused 1 'can.t be cut into 16 blocks' plan --transpose 10x10 --nodes 16 --model winterhawk2
 refused 1 'has 1 to 2147483648 rows' plan --transpose 10x3000000000 --model winterhawk2
 refused 1 "position 1 of 'a-b'" plan --teams 2,scatter --mask a-b
+refused 1 "position 3 of '0?x'" plan --teams 2,scatter --mask "$(printf '0\nx')"
+refused 2 "there is no command 'a?b'" "$(printf 'a\nb')"
 refused 1 "no model 'nope'" machine --model nope
 refused 1 "no machine '/etc/passwd'" machine --machine /etc/passwd
 refused 1 'more than 65536 threads' plan --teams 65536,scatter,65536,scatter --model tigerton

@@ -4,7 +4,8 @@
 #
 # What is written about the commands stays what they are: every long option that `nigh COMMAND --help` lists is in
 # that command's man page and in the bash completion, and neither names an option that does not exist. The man
-# pages must also be clean under mandoc's lint. Usage: words.py path/to/nigh
+# pages must also be clean under mandoc's lint. Every command that a help text or a page of the docs shows has only
+# options that the parser knows; and no option that takes a number takes what is none. Usage: words.py path/to/nigh
 import re
 import shutil
 import subprocess
@@ -33,9 +34,63 @@ def options_of_completion(command: str) -> set[str]:
     return set(re.findall(r"--([a-z][a-z-]+)", found.group(1))) if found else set()
 
 
+def help_of(nigh: str, command: str) -> str:
+    return subprocess.run([nigh, command, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def shown_commands(text: str) -> list[tuple[str, str]]:
+    """Commands of ours in a text, each up to the end of its line or quotation, or to the program that it starts."""
+    found = re.findall(r"\bnigh (" + "|".join(COMMANDS) + r")((?:\\\n|[^`\n|;)])*)", text)
+    return [(command, re.split(r"\s--(?:\s|$)", rest)[0]) for command, rest in found]
+
+
+OF_PROGRAMS = {"chare-trace"}  # options of programs written for us
+
+
+def wrong_options(nigh: str) -> list[str]:
+    known = {command: set(re.findall(r"--([a-z][a-z-]+)", help_of(nigh, command))) for command in COMMANDS}
+    listed = {command: options_of_help(nigh, command) | {"help", "version"} for command in COMMANDS}
+    texts = {f"nigh {command} --help": help_of(nigh, command) for command in COMMANDS}
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    texts |= {str(page.relative_to(ROOT)): page.read_text() for page in pages}
+    out = []
+    for where, text in texts.items():
+        for command, rest in shown_commands(text):
+            named = set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", rest))
+            out += [f"{where}: nigh {command}{rest.rstrip()}: there is no --{o}" for o in sorted(named - listed[command])]
+    for command in COMMANDS:  # help texts also name options without the command
+        out += [f"nigh {command} --help speaks of --{o}, which it does not list"
+                for o in sorted(known[command] - set().union(OF_PROGRAMS, *listed.values()))]
+    return out
+
+
+HOSTILE = ("nan", "-nan", "inf", "-inf", "1e999", "-1e999", "99999999999999999999999", "-1", "0x", "1 2", "")
+# What else must be said before the number is looked at.
+WITH = {("plan", "nodes"): ["--transpose", "10x10"], ("plan", "cores"): ["--transpose", "10x10"],
+        ("plan", "flops"): ["--transpose", "10x10"], ("plan", "root"): ["--teams", "2,scatter"],
+        ("run", "nodes"): ["--auto-hybrid", "--transpose", "10x10"],
+        ("run", "cores"): ["--auto-hybrid", "--transpose", "10x10"]}
+
+
+def numbers_taken(nigh: str) -> list[str]:
+    out, options = [], 0
+    for command in COMMANDS:
+        numeric = re.findall(r"--([a-z][a-z-]+) (?:U?INT|FLOAT)", help_of(nigh, command))
+        options += len(numeric)
+        for option in numeric:
+            for value in HOSTILE:
+                words = [nigh, command, *WITH.get((command, option), []), f"--{option}={value}"]
+                got = subprocess.run(words, capture_output=True, text=True, timeout=20)
+                if got.returncode not in (2, 125) or got.stdout or got.stderr.count("\n") != 1:
+                    out.append(f"{' '.join(words[1:])}: status {got.returncode}, says {got.stderr!r}")
+                elif option not in got.stderr:
+                    out.append(f"{' '.join(words[1:])}: refused for something else: {got.stderr!r}")
+    return out if options >= 10 else [*out, f"only {options} options that take numbers: this check can't read the help"]
+
+
 def main() -> int:
     nigh = sys.argv[1]
-    problems = []
+    problems = wrong_options(nigh) + numbers_taken(nigh)
     for command in COMMANDS:
         real = options_of_help(nigh, command)
         if not real:

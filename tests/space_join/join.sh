@@ -11,8 +11,8 @@ run="$nigh run"
 # A job of its own: cases run side by side, and the names of the sockets hold the job's key.
 secret=$(printf '%s %s' "$case" $$ | md5sum | cut -c 1-32)
 
-# The sockets of ours in this network namespace.
-sockets() { grep -c '@nigh-' /proc/net/unix; }
+# What is ours in this network namespace and in the folders of all: sockets, folders.
+traces() { { grep -o '[@/][^ ]*nigh-[^ ]*' /proc/net/unix; ls -d /dev/shm/*nigh* /tmp/*nigh* 2>/dev/null; } | sort -u; }
 place() { # place RANK SIZE COMMAND..: as a rank of a job with our secret
   r=$1 s=$2
   shift 2
@@ -177,8 +177,7 @@ case_script() { # a rank started by a script that has us too
 }
 
 case_leftovers() { # all killed at once: nothing stays
-  before=$(sockets)
-  ls /dev/shm /tmp >"$tmp/before"
+  traces >"$tmp/before"
   $run -n 6 -- "$rank" hold=30000 >"$tmp/out" 2>"$tmp/err" &
   launcher=$!
   for _ in $(seq 200); do [ "$(grep -c holds "$tmp/out")" = 6 ] && break || sleep 0.05; done
@@ -192,9 +191,33 @@ case_leftovers() { # all killed at once: nothing stays
     [ $left = 0 ] && break || sleep 0.05
   done
   [ $left = 0 ] || fail "ranks outlived the launcher"
-  [ "$(sockets)" -le "$before" ] || fail "sockets are left"
-  ls /dev/shm /tmp >"$tmp/after"
-  ! diff "$tmp/before" "$tmp/after" | grep -i nigh || fail "files are left"
+  # Other jobs come and go meanwhile: left is what stays.
+  traces | comm -13 "$tmp/before" - >"$tmp/left"
+  for _ in $(seq 50); do
+    [ -s "$tmp/left" ] || return 0
+    sleep 0.1
+    traces | comm -12 "$tmp/left" - >"$tmp/still"
+    mv "$tmp/still" "$tmp/left"
+  done
+  fail "this is left: $(cat "$tmp/left")"
+}
+
+case_beset() { # another user connects again and again: few are taken, and nobody waits
+  [ "$(id -u)" = 0 ] || skip root "only root can become another user"
+  mkfifo "$tmp/hold"
+  "$build/tests/space_join_beset" 1 <"$tmp/hold" >"$tmp/made" &
+  exec 9>"$tmp/hold"
+  for _ in 1 2 3; do
+    ok $run --explain -n 4 -- "$rank" late=200 reach=4 timeout=20000
+    reached 4 4
+    sent=$(sed -n 's/.*sent away \([0-9]*\) visitor.*/\1/p' "$tmp/err" "$tmp/out" | sort -n | tail -1)
+    [ "${sent:-0}" -le 80 ] || fail "$sent strangers were taken"
+    time=$(sed -n 's/.*joined in \([0-9]*\) ms.*/\1/p' "$tmp/err" "$tmp/out" | sort -n | tail -1)
+    [ "${time:-9999}" -lt 5000 ] || fail "it took ${time:-?} ms"
+  done
+  exec 9>&-
+  wait
+  [ "$(cat "$tmp/made")" -gt 100 ] || fail "nobody beset them: $(cat "$tmp/made")"
 }
 
 case_$case
