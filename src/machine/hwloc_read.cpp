@@ -6,7 +6,7 @@
 // to each CPU in turn unless told not to.
 //
 // What is not this computer is read in a child process: damaged XML crashes hwloc, and long descriptions keep
-// it for hours (decision 0029). The machine comes back as our JSON.
+// it for hours (decision 0026). The machine comes back as our JSON.
 #include <hwloc.h>
 
 #include <charconv>

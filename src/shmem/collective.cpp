@@ -62,7 +62,7 @@ int fcollect(const char* function, shmem_team_t team, void* dest, const void* so
   return 0;
 }
 
-int collect(const char* function, shmem_team_t team, void* dest, const void* source, std::size_t bytes) try {
+int collect(const char* function, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
   if (!team) return -1;
   auto members = static_cast<std::size_t>(shmem_team_n_pes(team));
   std::vector<std::size_t> sizes(members), offsets(members);
@@ -77,7 +77,7 @@ int collect(const char* function, shmem_team_t team, void* dest, const void* sou
   call.receive_offsets = offsets.data();
   run(function, team, call);
   return 0;
-} catch (const std::bad_alloc&) { stop(function, "no memory"); }
+}
 
 int alltoall(const char* function, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
   if (!team) return -1;
@@ -109,7 +109,7 @@ void alltoalls_away(nigh_shmem_team* team, void* dest, const void* source, const
 
 // Every PE fetches its blocks itself, element by element, once all are there.
 int alltoalls(const char* function, shmem_team_t team, void* dest, const void* source, ptrdiff_t dst,
-              ptrdiff_t sst, std::size_t count, std::size_t size) try {
+              ptrdiff_t sst, std::size_t count, std::size_t size) {
   if (!team) return -1;
   auto n = static_cast<ptrdiff_t>(count), each = static_cast<ptrdiff_t>(size);
   if (team->away) {
@@ -124,7 +124,7 @@ int alltoalls(const char* function, shmem_team_t team, void* dest, const void* s
   }
   sync(function, team);
   return 0;
-} catch (const std::bad_alloc&) { stop(function, "no memory"); }
+}
 
 int reduce(const char* function, shmem_team_t team, void* dest, const void* source, std::size_t count, Op op,
            Element element) {
