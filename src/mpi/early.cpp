@@ -15,12 +15,8 @@ std::atomic<int> g_early = 0;
 
 namespace {
 
-// The early messages of the communicators with one hash, in the order in which they were taken out.
-struct alignas(64) List {
-  std::atomic<bool> gate = false;
-  Early* first = nullptr;
-  Early** last = &first;
-};
+// Those of the communicators with one hash.
+struct alignas(64) List : message::EarlyList<Early> {};
 constexpr unsigned list_count = 64;
 List lists[list_count];
 List& list_of(MPI_Comm comm) { return lists[comm_cache_index(handle_bits(comm))]; }
@@ -65,40 +61,16 @@ bool is_usual(const void* buffer, MPI_Count count, MPI_Datatype type) {
   return info && count >= 0 && (buffer || count == 0 || !info->named);
 }
 
-Gate::Gate(MPI_Comm comm) {
-  if (!g_process.multiple) return;
-  flag_ = &list_of(comm).gate;
-  while (flag_->exchange(true, std::memory_order_acquire)) message::yield_cpu();
+Gate::Gate(MPI_Comm comm) : EarlyGate(g_process.multiple ? &list_of(comm).gate : nullptr) {}
+
+Early* find_early(const Wanted& wanted) {
+  return list_of(wanted.comm).find([&](const Early& early) { return matches(early, wanted); });
 }
-Gate::~Gate() {
-  if (flag_) flag_->store(false, std::memory_order_release);
-}
-
-namespace {
-
-Early** place_of(const Wanted& wanted) {
-  List& list = list_of(wanted.comm);
-  Early** at = &list.first;
-  while (*at && !matches(**at, wanted)) at = &(*at)->next;
-  return at;
-}
-
-Early* unlink(List& list, Early** at) {
-  Early* early = *at;
-  *at = early->next;
-  if (list.last == &early->next) list.last = at;
-  early->next = nullptr;
-  add(g_early, -1);
-  return early;
-}
-
-}  // namespace
-
-Early* find_early(const Wanted& wanted) { return *place_of(wanted); }
 
 Early* take_early(const Wanted& wanted) {
-  Early** at = place_of(wanted);
-  return *at ? unlink(list_of(wanted.comm), at) : nullptr;
+  Early* early = list_of(wanted.comm).take([&](const Early& one) { return matches(one, wanted); });
+  if (early) add(g_early, -1);
+  return early;
 }
 
 Early* new_early(MPI_Comm comm) {
@@ -123,8 +95,7 @@ bool take_out(MPI_Comm comm, const MPI_Status& probed) {
       std::free(early);
       return false;
     }
-    *list.last = early;
-    list.last = &early->next;
+    list.append(early);
     add(g_early, 1);
     if (early->status.MPI_TAG == probed.MPI_TAG) return true;
   }
@@ -136,7 +107,7 @@ void read_early(Early& early) {
   if (early.message == MPI_MESSAGE_NULL || status_bytes(early.status) != wire_bytes ||
       !comes_from_ours(early.comm, early.status))
     return;
-  process().page->reading.fetch_add(1, std::memory_order_seq_cst);
+  const message::EarlyReading reading(process().page->reading);
   MPI_Status status;
   real().Mrecv(early.plain, wire_bytes, MPI_BYTE, &early.message, &status);
   early.message = MPI_MESSAGE_NULL;
@@ -145,14 +116,11 @@ void read_early(Early& early) {
     message::Offers::reserve(early.offer);
     set_status_bytes(early.status, message::Offers::bytes_of(early.offer));
   }
-  process().page->reading.fetch_sub(1, std::memory_order_release);
 }
 
 bool only_probed(const message::Offer* offer, int to) {
   const Page* page = page_of(to);
-  if (page && page->reading.load(std::memory_order_acquire) != 0) return true;
-  return message::Offers::reserved(offer) && !message::Offers::claimed(offer) &&
-         !message::Offers::taken(offer);
+  return page && message::only_probed(page->reading, offer);
 }
 
 int bring_early(Early* early, const Landing& landing, MPI_Status& status) {
@@ -318,23 +286,13 @@ void close_matched(const Matched& matched, MPI_Message* message) {
 namespace {
 
 void forget_comm(MPI_Comm comm) {
-  Early* gone = nullptr;
-  {
-    const Gate gate(comm);
-    List& list = list_of(comm);
-    for (Early** at = &list.first; *at;) {
-      if ((*at)->comm != comm) {
-        at = &(*at)->next;
-        continue;
-      }
-      Early* early = unlink(list, at);
-      early->next = gone;
-      gone = early;
+  for (;;) {
+    Early* early = nullptr;
+    {
+      const Gate gate(comm);
+      early = take_early({.comm = comm, .source = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG});
     }
-  }
-  while (gone) {
-    Early* early = gone;
-    gone = early->next;
+    if (!early) return;
     free_early(early);
   }
 }
@@ -355,7 +313,10 @@ void start() {
 void stop() {
   if (process().multiple) add(g_early, -1);
   for (List& list : lists)
-    while (list.first) free_early(unlink(list, &list.first));
+    while (Early* early = list.take([](const Early&) { return true; })) {
+      add(g_early, -1);
+      free_early(early);
+    }
   if (to_self != MPI_COMM_NULL) real().Comm_free(&to_self);
 }
 const Hooks hooks(start, stop);

@@ -15,6 +15,7 @@
 
 #include <atomic>
 
+#include "message/early_list.hpp"
 #include "mpi/p2p.hpp"
 
 namespace nigh::mpi {
@@ -44,15 +45,9 @@ bool is_usual(const Wanted& wanted);
 // The same of a receive's buffer.
 bool is_usual(const void* buffer, MPI_Count count, MPI_Datatype type);
 
-class Gate {
+class Gate : public message::EarlyGate {
  public:
   explicit Gate(MPI_Comm comm);
-  ~Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-
- private:
-  std::atomic<bool>* flag_ = nullptr;
 };
 
 // Within the gate: the first early message that matches, left where it is or taken away; nullptr: none.

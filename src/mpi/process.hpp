@@ -53,9 +53,9 @@ struct Page {
   std::uint64_t cpus[128] = {};  // affinity of the process, 8192 CPUs
   plan::Seat seat;
   Counters counters = {};
-  char text[8192] = {};                    // what the space says for --explain, written at the end
-  std::atomic<std::uint32_t> ended = 0;    // counters and text are complete
-  std::atomic<std::uint32_t> reading = 0;  // probes that are just taking descriptors out (early.hpp)
+  char text[8192] = {};                        // what the space says for --explain, written at the end
+  std::atomic<std::uint32_t> ended = 0;        // counters and text are complete
+  message::atomic<std::uint32_t> reading = 0;  // probes that are just taking descriptors out (early.hpp)
 };
 
 struct Process {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The protocols of the room message in all their interleavings: the ring of lines, the life of an offer,
-// chunks copied by both sides, probes against recycling, and the doorbell. Each scenario must hold as the
-// code is, and must fail for every mutant listed with it: one weakened order, torn operation or lost store
-// each.
+// chunks copied by both sides, probes against recycling and against receives, and the doorbell. Each scenario
+// must hold as the code is, and must fail for every mutant listed with it: one weakened order, torn operation
+// or lost store each.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,6 +12,7 @@
 
 #include "expect.hpp"
 #include "message/channel.hpp"
+#include "message/early_list.hpp"
 #include "message/offer.hpp"
 #include "message/offer_map.hpp"
 #include "message/wait.hpp"
@@ -136,6 +137,86 @@ struct Probing : Ranks {
   Offer* offer;
 };
 
+// A library's queue, its own lock around each look; who receives takes its first.
+struct Queued {
+  int tag = 0, number = 0;
+  Queued* next = nullptr;
+};
+struct LibraryQueue {
+  Queued messages[3] = {{.tag = 1, .number = 0}, {.tag = 2, .number = 1}, {.tag = 1, .number = 2}};
+  int first = 0;
+  atomic<std::uint32_t> lock = 0;
+  template <class Look>
+  Queued* look(Look&& look) {
+    const EarlyGate own(&lock);
+    return look();
+  }
+  Queued* pop() {
+    return look([&] { return first < 3 ? &messages[first++] : nullptr; });
+  }
+  bool has(int tag) {
+    return look([&]() -> Queued* {
+             for (int i = first; i < 3; ++i)
+               if (messages[i].tag == tag) return &messages[i];
+             return nullptr;
+           }) != nullptr;
+  }
+};
+
+// One thread probes for the second message and reads it, another receives whatever comes: in its order, if
+// both go through the gate.
+template <bool gated>
+struct EarlyOrder : model::Scenario {
+  EarlyOrder() {
+    ranks = {[this] { probe(); }, [this] { receive(); }};
+  }
+  void probe() {
+    const EarlyGate gate(&early.gate);
+    if (early.find([](const Queued& one) { return one.tag == 2; }) || !library.has(2)) return;
+    for (Queued* one = nullptr; !one || one->tag != 2;) {
+      one = library.pop();
+      check(one != nullptr, "what a probe has seen is there");
+      early.append(one);
+    }
+  }
+  void receive() {
+    for (int expected = 0; expected < 3; ++expected) {
+      const EarlyGate gate(gated ? &early.gate : nullptr);
+      Queued* one = early.take([](const Queued&) { return true; });
+      if (!one) one = library.pop();
+      check(one && one->number == expected, "a message overtakes another beside a probe");
+    }
+  }
+  EarlyList<Queued> early;
+  LibraryQueue library;
+};
+
+// A synchronous send whose descriptor is read by a probe ends no earlier than a receive asks for the message.
+struct EarlySynchronous : Ranks {
+  EarlySynchronous() : Ranks(2) {
+    write_text(buffer, first_text);
+    offer = offers[0]->open(buffer.data(), nullptr, sizeof buffer, {.to = 1});
+    ranks = {[this] {
+               while (completed.load(std::memory_order_acquire) == 0) pause_cpu();
+               while (only_probed(reading, offer)) pause_cpu();
+               check(asked.load(std::memory_order_relaxed) == 1, "a probe has ended a synchronous send");
+             },
+             [this] {
+               {
+                 const EarlyReading mine(reading);
+                 completed.store(1, std::memory_order_release);  // the library receives the descriptor
+                 Offers::reserve(offer);
+               }
+               asked.store(1, std::memory_order_relaxed);
+               offers[1]->take(offer, got.data(), nullptr, got.size());
+               expect_text(got, first_text, "the message");
+             }};
+  }
+  Text buffer{}, got{};
+  Offer* offer;
+  atomic<std::uint32_t> reading = 0, completed = 0, asked = 0;
+};
+
 // Messages of one and several lines through a ring of eight, with payload that looks like flags to come.
 struct RingTraffic : model::Scenario {
   static constexpr std::uint32_t lines = 8;
@@ -217,6 +298,19 @@ TEST(Model, HalvesMutantsAreCaught) {
                          {"Offers::help", Operation::load, Change::relax},
                          {"Offers::help", Operation::rmw, Change::relax},
                          {"Offers::take_halves", Operation::load, Change::relax}});
+}
+
+TEST(Model, EarlyOrderHolds) { expect_holds<EarlyOrder<true>>(3); }
+TEST(Model, EarlyOrderNeedsTheGate) {
+  const std::string failure = model::explore<EarlyOrder<false>>({}, 2, 2, 200'000).failure;
+  EXPECT_NE(failure.find("overtakes"), std::string::npos) << failure;
+}
+
+TEST(Model, EarlySynchronousHolds) { expect_holds<EarlySynchronous>(2); }
+TEST(Model, EarlySynchronousMutantsAreCaught) {
+  expect_caught<EarlySynchronous>({{"EarlyReading::~EarlyReading", Operation::rmw, Change::relax},
+                                   {"only_probed", Operation::load, Change::relax},
+                                   {"Offers::reserve", Operation::store, Change::drop}});
 }
 
 TEST(Model, ProbingHolds) { expect_holds<Probing>(1); }

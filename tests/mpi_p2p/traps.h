@@ -37,53 +37,54 @@ void pause_ms(int ms);
 int count_of(const MPI_Status* status);
 
 typedef void (*Trap)(void);
-#define TRAPS(X)                 \
-  X(sizes_blocking)              \
-  X(sizes_nonblocking)           \
-  X(send_modes)                  \
-  X(legal_exchange)              \
-  X(self_send)                   \
-  X(private_buffers)             \
-  X(static_buffers)              \
-  X(memory_given_back)           \
-  X(order_with_wildcards)        \
-  X(probe_counts)                \
-  X(probe_behind_posted)         \
-  X(matched_probes)              \
-  X(matched_probe_order)         \
-  X(truncation_the_old_way)      \
-  X(truncation)                  \
-  X(truncation_below_descriptor) \
-  X(truncation_of_plain)         \
-  X(truncation_in_waitall)       \
-  X(error_handler)               \
-  X(persistent)                  \
-  X(persistent_mixed)            \
-  X(cancel_receive)              \
-  X(cancel_send)                 \
-  X(request_free)                \
-  X(get_status)                  \
-  X(wait_mixes)                  \
-  X(test_mixes)                  \
-  X(empty_sets)                  \
-  X(many_outstanding)            \
-  X(starving_test)               \
-  X(types_both_sides)            \
-  X(types_pairs)                 \
-  X(types_attributes)            \
-  X(types_arrays)                \
-  X(types_absolute)              \
-  X(types_partial)               \
-  X(types_freed)                 \
-  X(types_too_many_blocks)       \
-  X(sendrecv_ring)               \
-  X(sendrecv_replace)            \
-  X(buffered)                    \
-  X(communicators)               \
-  X(communicator_freed)          \
-  X(early_order) X(early_receives) X(early_replaced) X(early_persistent) X(early_truncated)\
-  X(early_refused) X(early_synchronous)\
-  X(intercommunicator) X(collective_underneath) X(fork_between) X(data_like_descriptors) X(mpi4)
+#define TRAPS(X)                                                                              \
+  X(sizes_blocking)                                                                           \
+  X(sizes_nonblocking)                                                                        \
+  X(send_modes)                                                                               \
+  X(legal_exchange)                                                                           \
+  X(self_send)                                                                                \
+  X(private_buffers)                                                                          \
+  X(static_buffers)                                                                           \
+  X(memory_given_back)                                                                        \
+  X(order_with_wildcards)                                                                     \
+  X(probe_counts)                                                                             \
+  X(probe_behind_posted)                                                                      \
+  X(matched_probes)                                                                           \
+  X(matched_probe_order)                                                                      \
+  X(truncation_the_old_way)                                                                   \
+  X(truncation)                                                                               \
+  X(truncation_below_descriptor)                                                              \
+  X(truncation_of_plain)                                                                      \
+  X(truncation_in_waitall)                                                                    \
+  X(error_handler)                                                                            \
+  X(persistent)                                                                               \
+  X(persistent_mixed)                                                                         \
+  X(cancel_receive)                                                                           \
+  X(cancel_send)                                                                              \
+  X(request_free)                                                                             \
+  X(get_status)                                                                               \
+  X(wait_mixes)                                                                               \
+  X(test_mixes)                                                                               \
+  X(empty_sets)                                                                               \
+  X(many_outstanding)                                                                         \
+  X(starving_test)                                                                            \
+  X(types_both_sides)                                                                         \
+  X(types_pairs)                                                                              \
+  X(types_attributes)                                                                         \
+  X(types_arrays)                                                                             \
+  X(types_absolute)                                                                           \
+  X(types_partial)                                                                            \
+  X(types_freed)                                                                              \
+  X(types_too_many_blocks)                                                                    \
+  X(sendrecv_ring)                                                                            \
+  X(sendrecv_replace)                                                                         \
+  X(buffered)                                                                                 \
+  X(communicators)                                                                            \
+  X(communicator_freed)                                                                       \
+  X(early_order)                                                                              \
+  X(early_receives) X(early_replaced) X(early_persistent) X(early_truncated) X(early_refused) \
+      X(early_synchronous) X(intercommunicator) X(collective_underneath) X(fork_between)      \
+          X(data_like_descriptors) X(mpi4)
 #define X(name) void name(void);
 TRAPS(X)
 #undef X
