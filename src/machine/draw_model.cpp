@@ -110,7 +110,9 @@ void ModelMaker::fill(int index, DrawBox& out) {
   const auto& children = object(index).children;
   for (std::size_t at = 0; at < children.size();) {
     if (object(children[at]).kind == Kind::pu) {  // PUs without a core: a cell each
-      out.cells.push_back(DrawCell{{object(children[at++]).os_index}});
+      DrawCell alone;
+      alone.pus.push_back(object(children[at++]).os_index);
+      out.cells.push_back(std::move(alone));
     } else if (lone_core(children[at]) != nullptr) {
       DrawBox cores;
       std::string title;

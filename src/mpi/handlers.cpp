@@ -19,11 +19,11 @@ std::atomic<bool> g_handlers_made = false;
 
 namespace {
 
-using Function = void (*)();
+using AnyHandler = void (*)();
 using Handler = void (*)(void* object, int* code, ...);
 
 constexpr std::size_t most = 64;
-std::atomic<Function> functions[most];
+std::atomic<AnyHandler> functions[most];
 
 // This thread's frames that hold something, the outermost first.
 constexpr int deepest = 16;
@@ -52,21 +52,21 @@ constexpr auto table_of(std::index_sequence<I...> /*numbers*/) {
 }
 
 // The function of ours that calls it; with too many handlers the program's own, which then must come back.
-Function ours_for(Function function) {
+AnyHandler ours_for(AnyHandler function) {
   static constexpr auto ours = table_of(std::make_index_sequence<most>{});
   if (function == nullptr) return nullptr;
   for (std::size_t i = 0; i < most; ++i) {
-    Function there = nullptr;
+    AnyHandler there = nullptr;
     if (!functions[i].compare_exchange_strong(there, function) && there != function) continue;
     if (!g_handlers_made.exchange(true)) add(g_unusual, 1);  // MPI_Test: no look of the library's first
-    return reinterpret_cast<Function>(ours.at[i]);
+    return reinterpret_cast<AnyHandler>(ours.at[i]);
   }
   return function;
 }
 
 template <class Of>
 Of* around(Of* function) {
-  return reinterpret_cast<Of*>(ours_for(reinterpret_cast<Function>(function)));
+  return reinterpret_cast<Of*>(ours_for(reinterpret_cast<AnyHandler>(function)));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sys/socket.hpp"
+
 namespace nigh::sys {
 
 namespace {
@@ -82,12 +84,6 @@ void write_all(int fd, const std::string& text) {
     write_all(out, work() + end_of_answer);
   } catch (...) { _exit(1); }
   _exit(0);
-}
-
-std::int64_t now_ms() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
 // Until the child has closed its end; false: it took too long, or says too much.

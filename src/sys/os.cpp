@@ -16,12 +16,10 @@
 
 namespace nigh::sys {
 
-namespace {
 tl::unexpected<Error> io_error(const std::string& what, int error) {
   return fail(error == EACCES || error == EPERM ? Errc::permission : Errc::io,
               what + ": " + std::strerror(error), error);
 }
-}  // namespace
 
 Os::Os(std::string root) : root_(std::move(root)) {
   while (!root_.empty() && root_.back() == '/') root_.pop_back();

@@ -32,6 +32,9 @@ class Os {
   std::string root_;
 };
 
+// permission or io, and what the system says of `error` (errno).
+tl::unexpected<Error> io_error(const std::string& what, int error);
+
 // A whole regular file anywhere (not below a root), of at most `most` bytes. Errors: io, permission; invalid:
 // it is a device, a FIFO, a folder, or too large.
 inline constexpr std::uint64_t most_of_input = std::uint64_t{256} << 20;

@@ -27,11 +27,6 @@ namespace {
 
 constexpr int most_links = 40;
 
-tl::unexpected<Error> io_error(const std::string& what, int error) {
-  return fail(error == EACCES || error == EPERM ? Errc::permission : Errc::io,
-              what + ": " + std::strerror(error), error);
-}
-
 const char* name_of_kind(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a FIFO";

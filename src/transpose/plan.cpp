@@ -109,11 +109,7 @@ Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threa
 }
 }  // namespace
 
-void set_why(std::string_view text) noexcept {
-  const std::size_t length = std::min(text.size(), longest_why - 1);
-  std::copy_n(text.data(), length, why);
-  why[length] = 0;
-}
+void set_why(std::string_view text) noexcept { why[text.copy(why, longest_why - 1)] = 0; }
 
 Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element) {
   std::size_t elements = 0, bytes = 0;
