@@ -129,14 +129,17 @@ bool is_squatted(const Job& job) {
 
 int open_doors(const Job& job, Doors& doors) {
   doors.outer = sys::listen_at(rank_name(job, job.rank), backlog);
-  const bool squatted = doors.outer == -EADDRINUSE && is_squatted(job);
-  if (doors.outer < 0 && !squatted) return doors.outer;
+  if (doors.outer >= 0) return 0;
+  if (doors.outer != -EADDRINUSE || !is_squatted(job)) return doors.outer;
+  doors.outer = -1;
+  open_inner_door(job, doors);
+  return doors.inner < 0 ? -EADDRINUSE : 0;
+}
+
+void open_inner_door(const Job& job, Doors& doors) {
   for (doors.place = 0; doors.place < place_count; ++doors.place)
-    if ((doors.inner = open_inner(job, doors.place)) >= 0) break;
-  if (doors.inner < 0 && squatted) return -EADDRINUSE;
-  if (doors.inner < 0) doors.inner = -1;
-  if (squatted) doors.outer = -1;
-  return 0;
+    if ((doors.inner = open_inner(job, doors.place)) >= 0) return;
+  doors.inner = -1;
 }
 
 void close_doors(const Job& job, Doors& doors) {

@@ -4,11 +4,12 @@
 // The doors of a rank. Abstract sockets have no permissions: whoever reads their names in /proc/net/unix may
 // connect, again and again, and each visit has to be taken and sent away. So a rank has two doors. The inner
 // one is a path socket in a folder of the job that only our user may enter: the kernel keeps others away from
-// it, and ranks try it first. The outer one is an abstract socket: it claims the rank's name, and serves
-// ranks that see other file systems; it is shut when strangers have come to it, while there is an inner one.
+// it, and ranks try it first. The outer one is an abstract socket: it claims the rank's name, and is all that
+// there is as long as no strangers come, since a folder stays behind when a job is killed. When a crowd has
+// come, or somebody else has taken the name, the inner one is opened and the outer one shut.
 //
-//   /dev/shm/nigh-HASH/RANK    inner; or in /tmp, where /dev/shm can't be used or somebody took the name
 //   @nigh-HASH                 outer
+//   /dev/shm/nigh-HASH/RANK    inner; or in /tmp, where /dev/shm can't be used or somebody took the name
 //
 // Part of the loaded code: no allocation, no C++ library. Results: >= 0, or -errno.
 #pragma once
@@ -19,13 +20,15 @@
 namespace nigh::space {
 
 struct Doors {
-  int inner = -1;  // -1: no folder can be had
+  int inner = -1;  // -1: not opened, or no folder can be had
   int outer = -1;
   int place = 0;  // which of the folders the inner one is in
 };
 
-// -EADDRINUSE: another process has claimed the rank.
+// The outer one, and the inner one where that has been taken from us. -EADDRINUSE: another process has
+// claimed the rank.
 int open_doors(const Job& job, Doors& doors);
+void open_inner_door(const Job& job, Doors& doors);
 // Nothing of them is left behind; the folder goes with the last rank.
 void close_doors(const Job& job, Doors& doors);
 // In a child: they are its parent's.

@@ -33,6 +33,11 @@ class AtTheDoor : public testing::Test {
     fs::remove_all(first_);
     fs::remove_all(second_);
   }
+  void open_both() {
+    ASSERT_EQ(open_doors(job_, doors_), 0);
+    EXPECT_EQ(doors_.inner, -1);
+    open_inner_door(job_, doors_);
+  }
   // Which door a visitor finds: 'i' or 'o', '-': none.
   char visited() {
     const int fd = visit_rank(job_, job_.rank);
@@ -57,8 +62,15 @@ class AtTheDoor : public testing::Test {
   std::string first_, second_;
 };
 
-TEST_F(AtTheDoor, TheInnerOneIsVisitedAndNothingStays) {
+TEST_F(AtTheDoor, TheOuterOneDoesWhereNobodyCrowds) {
   ASSERT_EQ(open_doors(job_, doors_), 0);
+  EXPECT_EQ(visited(), 'o');
+  EXPECT_FALSE(fs::exists(first_));
+  EXPECT_FALSE(fs::exists(second_));
+}
+
+TEST_F(AtTheDoor, TheInnerOneIsVisitedAndNothingStays) {
+  open_both();
   EXPECT_EQ(visited(), 'i');
   struct stat facts{};
   ASSERT_EQ(stat(first_.c_str(), &facts), 0);
@@ -72,8 +84,9 @@ TEST_F(AtTheDoor, TheFolderGoesWithTheLastRank) {
   Doors other;
   Job second = job_;
   second.rank = 1;
-  ASSERT_EQ(open_doors(job_, doors_), 0);
+  open_both();
   ASSERT_EQ(open_doors(second, other), 0);
+  open_inner_door(second, other);
   close_doors(second, other);
   EXPECT_EQ(visited(), 'i');
 }
@@ -87,7 +100,7 @@ TEST_F(AtTheDoor, ADeadRanksDoorIsReplacedALivingOnesIsNot) {
   std::snprintf(address.sun_path, sizeof address.sun_path, "%s/0", first_.c_str());
   ASSERT_EQ(bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   sys::close_fd(dead);
-  ASSERT_EQ(open_doors(job_, doors_), 0);
+  open_both();
   EXPECT_EQ(visited(), 'i');
   Doors second;
   EXPECT_EQ(open_doors(job_, second), -EADDRINUSE);
@@ -97,7 +110,7 @@ TEST_F(AtTheDoor, ADeadRanksDoorIsReplacedALivingOnesIsNot) {
 TEST_F(AtTheDoor, AFolderThatOthersMayEnterIsNotUsed) {
   fs::create_directory(first_);
   chmod(first_.c_str(), 0755);
-  ASSERT_EQ(open_doors(job_, doors_), 0);
+  open_both();
   EXPECT_EQ(doors_.place, 1);
   EXPECT_EQ(visited(), 'i');
   close_doors(job_, doors_);
@@ -107,13 +120,13 @@ TEST_F(AtTheDoor, AFolderThatOthersMayEnterIsNotUsed) {
 TEST_F(AtTheDoor, ALinkOrAFileInItsPlaceIsNotUsed) {
   fs::create_directory_symlink("/dev", first_);
   std::ofstream(second_) << "a file";
-  ASSERT_EQ(open_doors(job_, doors_), 0);
+  open_both();
   EXPECT_EQ(doors_.inner, -1);
   EXPECT_EQ(visited(), 'o');
 }
 
 TEST_F(AtTheDoor, OnceShutTheOuterOneRefusesAndKeepsItsName) {
-  ASSERT_EQ(open_doors(job_, doors_), 0);
+  open_both();
   const int fd = sys::connect_to(rank_name(job_, 0));
   EXPECT_GE(fd, 0);
   sys::close_fd(fd);
@@ -126,7 +139,7 @@ TEST_F(AtTheDoor, OnceShutTheOuterOneRefusesAndKeepsItsName) {
 }
 
 TEST_F(AtTheDoor, AnotherUserStandsOutside) {
-  ASSERT_EQ(open_doors(job_, doors_), 0);
+  open_both();
   const int seen = as_nobody([this] {
     const int fd = visit_rank(job_, 0);
     return fd < 0 ? 1 : 0;

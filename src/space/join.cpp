@@ -35,9 +35,6 @@ constexpr long grace_ms = 2'000;
 // Visitors that are taken in one round. Inside they are ours; outside anybody may come.
 constexpr int most_inside = 256;
 constexpr int most_outside = 16;
-// After so many strangers there is a crowd at the outer door. While there is no other one, ranks that were to
-// be there already are waited for no longer than this.
-constexpr int crowd = 64;
 constexpr long beset_ms = 3'000;
 // Open files of the program, about, beside one for each peer.
 constexpr rlim_t spare_files = 24;

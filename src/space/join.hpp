@@ -101,6 +101,9 @@ class Join {
 
   Job job_;
   int memfd_;
+  // After so many strangers there is a crowd at the outer door. While there is no other one, ranks that were
+  // to be there already are waited for no longer than this.
+  static constexpr int crowd = 64;
   Doors& doors_;
   Peer* peers_;
   int timeout_ms_;

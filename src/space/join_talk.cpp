@@ -199,7 +199,7 @@ void Join::take_visitors(int door, int most) {
     ucred peer{};
     if (!sys::peer_credentials(fd, peer) || peer.uid != geteuid()) {
       sys::hang_up(fd);
-      ++strangers_;
+      if (++strangers_ == crowd && doors_.inner < 0) open_inner_door(job_, doors_);
       if (!listens_outside()) return shut_outer(doors_);
       continue;
     }
