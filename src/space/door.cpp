@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* places[] = {"/dev/shm", "/tmp"};
 constexpr int place_count = sizeof places / sizeof *places;
-constexpr int backlog = 4096;
+constexpr int door_backlog = 4096;
 
 long at_path(long number, const char* path, long a = 0, long b = 0) {
   return nigh_raw_syscall6(number, AT_FDCWD, reinterpret_cast<long>(path), a, b, 0, 0);
@@ -92,7 +92,7 @@ int open_inner(const Job& job, int place) {
     if (folder.path[0] != '\0') at_path(SYS_mkdirat, folder.path, 0700);
     if (!is_private(folder)) return -EACCES;
     remove_door(folder, job.rank);  // we hold the claim: it can only be a dead one
-    listener = sys::listen_at(door_name(folder, job.rank), backlog);
+    listener = sys::listen_at(door_name(folder, job.rank), door_backlog);
   }
   if (listener < 0) remove_folder(folder);
   return listener;
@@ -128,7 +128,7 @@ bool is_squatted(const Job& job) {
 }  // namespace
 
 int open_doors(const Job& job, Doors& doors) {
-  doors.outer = sys::listen_at(rank_name(job, job.rank), backlog);
+  doors.outer = sys::listen_at(rank_name(job, job.rank), door_backlog);
   if (doors.outer >= 0) return 0;
   if (doors.outer != -EADDRINUSE || !is_squatted(job)) return doors.outer;
   doors.outer = -1;
