@@ -5,17 +5,14 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "sys/os.hpp"
 
 namespace nigh::sys {
 
 Result<std::uint64_t> file_size(const std::string& path) {
   struct stat found = {};
-  if (::stat(path.c_str(), &found) != 0) {
-    const int error = errno;
-    return fail(error == EACCES || error == EPERM ? Errc::permission : Errc::io,
-                "can't open " + path + ": " + std::strerror(error), error);
-  }
+  if (::stat(path.c_str(), &found) != 0) return io_error("can't open " + path, errno);
   if (!S_ISREG(found.st_mode)) return fail(Errc::invalid, path + " is no regular file");
   return static_cast<std::uint64_t>(found.st_size);
 }
