@@ -8,10 +8,24 @@
 
 #include <cxxabi.h>
 
+#include <array>
 #include <exception>
 #include <new>
+#include <string_view>
 
 namespace nigh {
+
+// Why a thread's last call failed: room of its own, since it is told where there is no memory.
+class Why {
+ public:
+  void set(std::string_view sentence) noexcept {
+    text_[sentence.copy(text_.data(), text_.size() - 1)] = 0;  // cut off where it is longer
+  }
+  [[nodiscard]] const char* get() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, 1024> text_{};
+};
 
 // What work() returns, or, told why by tell(const char*), which does not throw, `failed`.
 template <class Work, class Tell, class Failed>

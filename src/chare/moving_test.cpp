@@ -16,6 +16,7 @@
 
 #include "chare/saver.hpp"
 #include "chare/test_jobs.hpp"
+#include "sys/start.hpp"
 
 namespace nigh::chare {
 namespace {
@@ -239,7 +240,7 @@ struct Hasty : Element<Hasty> {
   int count = 0, times = 0;
 };
 TEST_P(MovingOnPes, BalancingAndWritingTakeTurns) {
-  const std::string path = testing::TempDir() + "nigh_hasty_" + std::to_string(GetParam());
+  const std::string path = testing::TempDir() + "nigh_hasty_" + std::to_string(sys::own_pid());
   EXPECT_EQ(run_on(GetParam(), [&] { Array<Hasty>::create({40}, 40).send<&Hasty::hurry>(path); }), 4);
   EXPECT_EQ(wrong, 0);
   auto again = [&] {

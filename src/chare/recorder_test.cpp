@@ -14,12 +14,14 @@
 #include "chare/test_jobs.hpp"
 #include "message/wait.hpp"
 #include "sys/os.hpp"
+#include "sys/start.hpp"
 
 namespace nigh::chare {
 
 namespace {
 
-std::string path() { return testing::TempDir() + "nigh-recorder-test"; }
+// Tests run beside each other, each in a process.
+std::string path() { return testing::TempDir() + "nigh-recorder-test-" + std::to_string(sys::own_pid()); }
 
 // The values behind each occurrence of `word`.
 std::vector<double> values(const std::string& text, const std::string& word) {

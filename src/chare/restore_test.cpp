@@ -20,6 +20,7 @@
 
 #include "chare/saver.hpp"
 #include "chare/test_jobs.hpp"
+#include "sys/start.hpp"
 
 namespace nigh::chare {
 namespace {
@@ -78,7 +79,7 @@ constexpr int holders = 3, hits = holders * 11 + 4;
 class Restored : public testing::Test {
  protected:
   Restored()
-      : folder(testing::TempDir() + "nigh_restore_" +
+      : folder(testing::TempDir() + "nigh_restore_" + std::to_string(sys::own_pid()) +
                testing::UnitTest::GetInstance()->current_test_info()->name()) {
     std::filesystem::create_directories(folder);
   }

@@ -15,8 +15,7 @@
 namespace nigh::fft {
 
 namespace {
-constexpr std::size_t longest_why = 1024;
-thread_local char why[longest_why];  // to be told where there is no memory
+thread_local Why why;
 constexpr std::size_t huge = std::size_t{2} << 20;
 
 // The threads of one process.
@@ -104,11 +103,7 @@ int threads_of_process() {
   return cpus ? cpus->count() : 1;
 }
 
-void set_why(std::string_view text) noexcept {
-  const std::size_t length = std::min(text.size(), longest_why - 1);
-  std::copy_n(text.data(), length, why);
-  why[length] = 0;
-}
+void set_why(std::string_view text) noexcept { why.set(text); }
 
 Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand, Arrays arrays,
                                             int threads) {
@@ -194,4 +189,4 @@ int nigh_fft_explain(const nigh_fft* plan, char* text, size_t bytes) {
       set_why, -1);
 }
 
-const char* nigh_fft_why(void) { return why; }
+const char* nigh_fft_why(void) { return why.get(); }

@@ -13,6 +13,7 @@
 
 #include "machine/hwloc_tree.hpp"
 #include "machine/load.hpp"
+#include "sys/start.hpp"
 
 // hwloc 2.9 itself leaks a little when an XML file breaks off in the middle; what is
 // allocated outside hwloc is still watched.
@@ -153,7 +154,7 @@ TEST(Hwloc, HugeDescriptionsAreRefusedAtOnce) {
 }
 
 TEST(Hwloc, XmlOfALaterHwlocIsNamed) {
-  const std::string path = testing::TempDir() + "later.xml";
+  const std::string path = testing::TempDir() + std::to_string(sys::own_pid()) + "-later.xml";
   ASSERT_TRUE(sys::write_file(path, "<?xml version=\"1.0\"?>\n<topology version=\"47.1\">\n</topology>\n"));
   auto machine = load_hwloc_xml(path);
   ASSERT_FALSE(machine);
@@ -170,7 +171,7 @@ TEST(Hwloc, XmlOfALaterHwlocIsNamed) {
 TEST(Hwloc, DamagedXmlIsAMachineOrASentence) {
   auto whole = sys::read_file(NIGH_SOURCE_DIR "/tests/machines/cxl-memory-only.xml");
   ASSERT_TRUE(whole) << whole.error().message;
-  const std::string path = testing::TempDir() + "damaged.xml";
+  const std::string path = testing::TempDir() + std::to_string(sys::own_pid()) + "-damaged.xml";
   std::mt19937 random(20261125);
   for (int round = 0; round < 150; ++round) {
     std::string text = *whole;

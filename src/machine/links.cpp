@@ -91,8 +91,10 @@ void Links::find_capacities() {
       for (std::size_t k = 1; k < way.size(); ++k) used.push_back(pair_.size() + at(way[k], way[k - 1]));
       used.push_back(2 * pair_.size() + static_cast<std::size_t>(j));
       for (const std::size_t r : used) capacity_[r] = std::max(capacity_[r], alone(i, j));
-      resources_.push_back(std::move(used));
+      first_.push_back(static_cast<std::uint32_t>(resources_.size()));
+      for (const std::size_t r : used) resources_.push_back(static_cast<std::uint32_t>(r));
     }
+  first_.push_back(static_cast<std::uint32_t>(resources_.size()));
 }
 
 // Progressive filling: all rise together; whoever meets his demand or a full resource stays where he is.
@@ -117,7 +119,7 @@ std::vector<double> Links::share(const std::vector<Flow>& flows) const {
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (!rising[i]) continue;
       rate[i] += step;
-      const std::vector<std::size_t>& uses = resources(flows[i]);
+      const std::span<const std::uint32_t> uses = resources(flows[i]);
       if (rate[i] < flows[i].demand * (1 - 1e-12) && std::none_of(uses.begin(), uses.end(), full)) continue;
       rising[i] = false;
       stopped = true;
@@ -136,7 +138,7 @@ double Links::sustained(const std::vector<Flow>& flows, std::vector<double>& scr
   double pace = std::numeric_limits<double>::infinity();
   for (const Flow& flow : flows)
     for (const std::size_t r : resources(flow)) {
-      if (scratch[r] > 0) pace = std::min(pace, capacity_[r] / scratch[r]);
+      if (capacity_[r] < pace * scratch[r]) pace = capacity_[r] / scratch[r];  // divides seldom
       scratch[r] = 0;
     }
   return sum > 0 ? pace * sum : 0;

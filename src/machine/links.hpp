@@ -15,7 +15,9 @@
 // 3 and 5; Bertsekas and Gallager, Data Networks, 6.5.2)
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -70,8 +72,9 @@ class Links {
            static_cast<std::size_t>(memory);
   }
   // What a flow uses: its pair, the links along its path, its controller.
-  [[nodiscard]] const std::vector<std::size_t>& resources(const Flow& flow) const {
-    return resources_[at(flow.cpus, flow.memory)];
+  [[nodiscard]] std::span<const std::uint32_t> resources(const Flow& flow) const {
+    const std::size_t pair = at(flow.cpus, flow.memory);
+    return {resources_.data() + first_[pair], resources_.data() + first_[pair + 1]};
   }
   void find_paths(const Machine& machine);
   void find_capacities();
@@ -80,7 +83,8 @@ class Links {
   std::vector<double> pair_;
   std::vector<unsigned char> assumed_;
   std::vector<std::vector<int>> paths_;
-  std::vector<std::vector<std::size_t>> resources_;  // of each pair, as indices into capacity_
+  std::vector<std::uint32_t> resources_;  // as indices into capacity_, of one pair after the other
+  std::vector<std::uint32_t> first_;      // of each pair in resources_, and the end
   std::vector<double> capacity_;  // MB/s of pairs (nodes x nodes), links (nodes x nodes), controllers (nodes)
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace nigh {
 
@@ -62,17 +63,24 @@ class Appraiser {
       : links_(links), cluster_(cluster), before_(classes_of(cluster)) {
     for (std::size_t g = 0; g < before_.size(); ++g)
       class_.push_back(before_[g] == g ? g : class_[before_[g]]);
+    for (std::size_t a = 0; a < cluster.size(); ++a)
+      for (std::size_t b = 0; b < cluster.size(); ++b) {
+        const double traffic = cluster.traffic[a * cluster.size() + b];
+        if (a == b || traffic <= 0) continue;
+        pairs_.emplace_back(a, b);
+        flows_.push_back({.demand = traffic});
+      }
   }
 
   // Into the front of its set of nodes: nothing in it is both cheaper and better than another.
   void add(const std::vector<std::uint8_t>& place, std::uint64_t mask) {
-    Option option = {mask, value(place), 0, least_moved(place)};
-    option.cost = cost(option.nodes);
+    move_least(place);
+    const double value = value_of(place), cost = cost_of(moved_);
     std::vector<Option>& front = fronts_[mask];
     for (const Option& other : front)
-      if (other.value >= option.value && other.cost <= option.cost) return;
-    std::erase_if(front, [&](const Option& o) { return o.value <= option.value && o.cost >= option.cost; });
-    front.push_back(std::move(option));
+      if (other.value >= value && other.cost <= cost) return;
+    std::erase_if(front, [&](const Option& o) { return o.value <= value && o.cost >= cost; });
+    front.push_back({mask, value, cost, moved_});
   }
 
   std::vector<Option> take() {
@@ -87,24 +95,23 @@ class Appraiser {
 
  private:
   // Groups whose home is among the nodes of their class stay at home.
-  [[nodiscard]] std::vector<std::uint8_t> least_moved(std::vector<std::uint8_t> place) const {
+  void move_least(const std::vector<std::uint8_t>& place) {
+    moved_ = place;
     for (std::size_t g = 0; g < place.size(); ++g)
       for (std::size_t h = 0; h < place.size(); ++h)
-        if (place[h] == cluster_.nodes[g] && h != g && class_[g] == class_[h]) std::swap(place[g], place[h]);
-    return place;
+        if (moved_[h] == cluster_.nodes[g] && h != g && class_[g] == class_[h])
+          std::swap(moved_[g], moved_[h]);
   }
 
-  [[nodiscard]] double value(const std::vector<std::uint8_t>& place) {
-    flows_.clear();
-    for (std::size_t a = 0; a < place.size(); ++a)
-      for (std::size_t b = 0; b < place.size(); ++b) {
-        const double traffic = cluster_.traffic[a * place.size() + b];
-        if (a != b && traffic > 0) flows_.push_back({place[a], place[b], traffic});
-      }
+  [[nodiscard]] double value_of(const std::vector<std::uint8_t>& place) {
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      flows_[i].cpus = place[pairs_[i].first];
+      flows_[i].memory = place[pairs_[i].second];
+    }
     return cluster_.weight * links_.sustained(flows_, scratch_);
   }
 
-  [[nodiscard]] double cost(const std::vector<std::uint8_t>& place) const {
+  [[nodiscard]] double cost_of(const std::vector<std::uint8_t>& place) const {
     double out = 0;
     for (std::size_t g = 0; g < place.size(); ++g)
       out += place[g] != cluster_.nodes[g] ? cluster_.megabytes[g] : 0;
@@ -115,8 +122,10 @@ class Appraiser {
   const Cluster& cluster_;
   std::vector<std::size_t> before_, class_;
   std::unordered_map<std::uint64_t, std::vector<Option>> fronts_;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs_;  // groups that read each other, of each flow
   std::vector<Flow> flows_;
   std::vector<double> scratch_;
+  std::vector<std::uint8_t> moved_;
 };
 
 constexpr double none = -std::numeric_limits<double>::infinity();

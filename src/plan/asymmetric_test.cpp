@@ -304,7 +304,7 @@ double decision_seconds(int nodes, const std::vector<int>& sizes, Policy policy,
   options.consider_all = true;
   double best = 1e9;
   for (int i = 0; i < 10; ++i) {
-    const std::clock_t start = std::clock();  // its own CPU time, the best: others share its core
+    const std::clock_t start = std::clock();  // its own CPU time, the best: others may share its core
     const Decision d = decided(policy, links, applications, options);
     best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     exact = d.exact;

@@ -72,7 +72,7 @@ TransposeSteps Predictor::three_steps() const {
                 (ranks - 1) * (copy_seconds(2 * sent * ranks, between_ranks) + copying_.message_us * 1e-6);
   // In step s each rank sends to the s-th after it: in the first and in the last steps some ranks stay on the
   // node, and the others have the link for themselves.
-  const int middle = static_cast<int>(all) - 2 * ranks + 1;
+  const double middle = static_cast<double>(all) - 2.0 * ranks + 1;
   if (demand_.nodes > 1) {
     out.between_nodes = middle * network_.message_seconds(piece(all), ranks);
     for (int k = 1; k < ranks; ++k) out.between_nodes += 2 * network_.message_seconds(piece(all), k);

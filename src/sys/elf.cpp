@@ -178,7 +178,7 @@ bool is_foreign_loader(const std::string& path) {
 std::string mpi_of(const std::vector<std::string>& libraries) {
   std::string found;
   for (const std::string& library : libraries) {
-    const std::string_view name(library.data() + library.rfind('/') + 1);
+    const std::string_view name = std::string_view(library).substr(library.rfind('/') + 1);
     const std::size_t so = name.find(".so");
     const std::string_view stem = name.substr(0, so);
     const int version = so == std::string_view::npos

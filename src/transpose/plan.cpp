@@ -14,8 +14,7 @@
 namespace nigh::transpose {
 
 namespace {
-constexpr std::size_t longest_why = 1024;
-thread_local char why[longest_why];  // to be told where there is no memory
+thread_local Why why;
 
 // From rows x columns to columns x rows, `matrices` times; both with their strides.
 struct Local {
@@ -109,7 +108,7 @@ Result<std::unique_ptr<nigh_transpose>> make_local(const Local& local, int threa
 }
 }  // namespace
 
-void set_why(std::string_view text) noexcept { why[text.copy(why, longest_why - 1)] = 0; }
+void set_why(std::string_view text) noexcept { why.set(text); }
 
 Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element) {
   std::size_t elements = 0, bytes = 0;
@@ -214,4 +213,4 @@ int nigh_transpose_explain(const nigh_transpose* plan, char* text, size_t bytes)
       set_why, -1);
 }
 
-const char* nigh_transpose_why(void) { return why; }
+const char* nigh_transpose_why(void) { return why.get(); }
