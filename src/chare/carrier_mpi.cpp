@@ -144,6 +144,7 @@ std::string MpiCarrier::begin(bool serialized) {
     return serialized ? "this MPI can't be called by a communication thread (MPI_THREAD_SERIALIZED)"
                       : "this MPI can't be called by a program with threads (MPI_THREAD_FUNNELED)";
   MPI_Comm_dup(MPI_COMM_WORLD, &all_);
+  MPI_Comm_set_errhandler(all_, MPI_ERRORS_ARE_FATAL);  // the program's may throw, which no frame here awaits
   int rank = 0, size = 1;
   MPI_Comm_rank(all_, &rank);
   MPI_Comm_size(all_, &size);

@@ -27,6 +27,7 @@ class Ranks final : public World {
  public:
   explicit Ranks(MPI_Comm comm) {
     MPI_Comm_dup(comm, &comm_);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);  // no status is read, as in transpose::Nodes
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
   }

@@ -6,6 +6,7 @@
 // user's own buffer, which is started instead when that buffer is nowhere to be shared (or no memory is
 // left). A receive is the library's, and is tracked; one that once found its message among the early ones is
 // a carrier from then on, since the library must not be asked again for what it has given up.
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <new>
@@ -370,7 +371,10 @@ int nigh_mpi_Start(MPI_Request* request) {
 }
 
 int nigh_mpi_Startall(int count, MPI_Request requests[]) {
-  if ((g_table.size() == 0 && !look_early()) || !requests) return real().Startall(count, requests);
+  const bool ours = requests && count > 0 && (g_table.size() != 0 || look_early());
+  // Of wrong requests the library starts none.
+  if (!ours || std::find(requests, requests + count, MPI_REQUEST_NULL) != requests + count)
+    return real().Startall(count, requests);
   for (int i = 0; i < count; ++i) {
     const int error = nigh_mpi_Start(&requests[i]);
     if (error != MPI_SUCCESS) return error;

@@ -249,6 +249,8 @@ using namespace nigh::mpi;
                       MPI_Status* status) {                                                                \
     if (must_drive()) [[unlikely]]                                                                         \
       return driven_mrecv(nigh_mpi_##start, buffer, count, type, message, status);                         \
+    if (!message) [[unlikely]]                                                                             \
+      return real().name(buffer, count, type, message, status);                                            \
     const Matched matched = find_matched(*message);                                                        \
     if (matched.early) return receive_matched(real().name, matched, buffer, count, type, message, status); \
     MPI_Status own;                                                                                        \
@@ -260,6 +262,8 @@ using namespace nigh::mpi;
 #define NIGH_IMRECV(name, Count)                                                                          \
   int nigh_mpi_##name(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,                 \
                       MPI_Request* request) {                                                             \
+    if (!message || !request) [[unlikely]]                                                                \
+      return real().name(buffer, count, type, message, request);                                          \
     const bool nobody = *message == MPI_MESSAGE_NO_PROC;                                                  \
     const Matched matched = find_matched(*message);                                                       \
     if (matched.early) return start_matched(real().name, matched, buffer, count, type, message, request); \

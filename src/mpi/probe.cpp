@@ -112,7 +112,7 @@ using namespace nigh::mpi;
 int nigh_mpi_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (must_drive()) drive();
   const Wanted wanted = {.comm = comm, .source = source, .tag = tag};
-  if (!is_usual(wanted) || (status == MPI_STATUS_IGNORE && !look_early()))
+  if (!flag || !is_usual(wanted) || (status == MPI_STATUS_IGNORE && !look_early()))
     return look(flag, [&] { return real().Iprobe(source, tag, comm, flag, status); });
   MPI_Status own;
   return iprobe(wanted, flag, status == MPI_STATUS_IGNORE ? own : *status);
@@ -133,7 +133,7 @@ int nigh_mpi_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message*
                      MPI_Status* status) {
   if (must_drive()) drive();
   const Wanted wanted = {.comm = comm, .source = source, .tag = tag};
-  if (!is_usual(wanted))
+  if (!flag || !message || !is_usual(wanted))
     return look(flag, [&] { return real().Improbe(source, tag, comm, flag, message, status); });
   MPI_Status own;
   return improbe(wanted, flag, message, status == MPI_STATUS_IGNORE ? own : *status);
@@ -141,7 +141,7 @@ int nigh_mpi_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message*
 
 int nigh_mpi_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   const Wanted wanted = {.comm = comm, .source = source, .tag = tag};
-  const bool usual = is_usual(wanted);
+  const bool usual = message && is_usual(wanted);
   if (must_drive() || (usual && look_early())) [[unlikely]]
     return looking_probe(
         [&](int* flag) { return nigh_mpi_Improbe(source, tag, comm, flag, message, status); });

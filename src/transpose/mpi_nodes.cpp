@@ -92,6 +92,8 @@ bool by_kernel(const Nodes& nodes, const std::byte* a, std::size_t bytes, std::v
 
 Nodes::Nodes(MPI_Comm comm) {
   MPI_Comm_dup(comm, &all_);
+  // The program's handler would return to code that reads no status, or leave by an exception or a longjmp.
+  MPI_Comm_set_errhandler(all_, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_rank(all_, &rank_);
   MPI_Comm_size(all_, &size_);
   node_ = split_node(all_);

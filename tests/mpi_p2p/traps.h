@@ -66,6 +66,7 @@ typedef void (*Trap)(void);
   X(wait_mixes)                  \
   X(test_mixes)                  \
   X(empty_sets)                  \
+  X(null_arguments)              \
   X(many_outstanding)            \
   X(starving_test)               \
   X(types_both_sides)            \

@@ -211,6 +211,39 @@ void collective_underneath(void) {
   }
 }
 
+static void says(const char* call, int code) {
+  int class = MPI_SUCCESS;
+  MPI_Error_class(code, &class);
+  say("%s: class %d\n", call, class);
+}
+
+// Pointers to nowhere, and requests that can't be started: the library's own errors. Open MPI ends the job,
+// or crashes, over most of them.
+void null_arguments(void) {
+  if (rank != 0) return;
+  char byte = 0;
+  MPI_Request requests[2];
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Recv_init(&byte, 1, MPI_BYTE, 1, 9, MPI_COMM_WORLD, &requests[0]);
+  requests[1] = MPI_REQUEST_NULL;
+  says("Startall of -1", MPI_Startall(-1, requests));
+  says("Startall of a null request", MPI_Startall(2, requests));
+  MPI_Request_free(&requests[0]);
+#ifndef OPEN_MPI
+  int flag = 0;
+  MPI_Status status;
+  MPI_Message message = MPI_MESSAGE_NO_PROC;
+  says("Mrecv", MPI_Mrecv(&byte, 1, MPI_BYTE, NULL, &status));
+  says("Imrecv", MPI_Imrecv(&byte, 1, MPI_BYTE, NULL, requests));
+  says("Imrecv without request", MPI_Imrecv(&byte, 1, MPI_BYTE, &message, NULL));
+  says("Iprobe", MPI_Iprobe(1, 9, MPI_COMM_WORLD, NULL, &status));
+  says("Improbe", MPI_Improbe(1, 9, MPI_COMM_WORLD, NULL, &message, &status));
+  says("Improbe without message", MPI_Improbe(1, 9, MPI_COMM_WORLD, &flag, NULL, &status));
+  says("Mprobe", MPI_Mprobe(MPI_PROC_NULL, 9, MPI_COMM_WORLD, NULL, &status));
+#endif
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 void mpi4(void) {
 #if MPI_VERSION >= 4
   const int n = 120000;
