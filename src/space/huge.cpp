@@ -5,19 +5,23 @@
 // is given back, since that splits the huge page. A race on a bit costs one superfluous system call.
 #include "space/huge.hpp"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "space/pager.hpp"
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
+#include "sys/raw_tmpfs.hpp"
 
 namespace nigh::space {
 
-enum class Mode : int { never, lazy, eager };
+enum class Mode : int { never, lazy, eager, touch };
 
 static constinit std::atomic<Mode> g_mode{Mode::never};
-static constinit bool g_advise = false;  // shmem_enabled honours MADV_HUGEPAGE
+static constinit bool g_advise = false;     // shmem_enabled honours MADV_HUGEPAGE
+static constinit bool g_collapsing = true;  // of what was touched as small pages
+static constinit long g_refused = 0;        // why there is no file that gets huge pages when touched: -errno
 static constinit std::atomic<std::int64_t> g_budget{0};
 static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift) / kHugePage / 64] = {};
 
@@ -31,28 +35,65 @@ constexpr std::int64_t kCredit = 100'000'000;   // ns; at first, and at most
 constexpr std::int64_t kTimePerCollapse = 100;
 constexpr std::int64_t kWorthUntouched = 2'500'000;  // ns a chunk: 512 faults, and TLB misses later
 constexpr std::int64_t kWorthTouched = 500'000;      // those of peers
-constexpr std::int64_t kLargestEager = std::int64_t{1} << 30;
+constexpr std::size_t kLargestEager = std::size_t{1} << 30;
 static constinit std::atomic<std::int64_t> g_credit{kCredit};
 static constinit std::atomic<std::int64_t> g_credited_at{0};
 
-void huge_start() {
+// On several nodes the program's first touch places its memory page by page, unless the kernel makes huge
+// pages of all that is private, too.
+static bool touch_is_as_alone() {
   char word[32];
-  sys::raw_shmem_huge(word, sizeof word);
-  const char* wish = start_environment("NIGH_SPACE_HUGE");
-  if (wish != nullptr && strcmp(wish, "never") == 0) return;
-  if (wish == nullptr && sys::raw_cpus_online() < g_slot.state.size) return;
-  if (strcmp(word, "deny") == 0) return;
-  g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
-  const bool eager = wish != nullptr ? strcmp(wish, "eager") == 0 : g_slot.nodes == 1;
-  g_mode = eager ? Mode::eager : Mode::lazy;
+  sys::raw_huge_setting("enabled", word, sizeof word);
+  return g_slot.nodes == 1 || strcmp(word, "always") == 0;
 }
 
-bool huge_is_eager() { return g_mode.load(std::memory_order_relaxed) == Mode::eager; }
+static Mode chosen(const char* wish) {
+  if (wish == nullptr) return touch_is_as_alone() ? Mode::touch : Mode::lazy;
+  if (strcmp(wish, "never") == 0) return Mode::never;
+  if (strcmp(wish, "touch") == 0) return Mode::touch;
+  return strcmp(wish, "eager") == 0 ? Mode::eager : Mode::lazy;
+}
+
+long huge_start(std::uint64_t span) {
+  char word[32];
+  sys::raw_huge_setting("shmem_enabled", word, sizeof word);
+  const char* wish = start_environment("NIGH_SPACE_HUGE");
+  Mode mode = chosen(wish);
+  if (mode == Mode::never || strcmp(word, "deny") == 0) return -1;
+  g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
+  g_collapsing = wish != nullptr || sys::raw_cpus_online() >= g_slot.state.size;
+  long fd = -1;
+  if (mode == Mode::touch) {
+    fd = sys::raw_huge_memory_file(span);
+    if (fd < 0) g_refused = fd;
+    if (fd < 0) mode = g_slot.nodes == 1 ? Mode::eager : Mode::lazy;
+  }
+  if (mode != Mode::touch && !g_collapsing) mode = Mode::never;
+  g_mode = mode;
+  return fd;
+}
+
+static Mode mode() { return g_mode.load(std::memory_order_relaxed); }
+
+int huge_explain(char* text, std::size_t bytes) {
+  if (mode() == Mode::touch)
+    return snprintf(text, bytes, "memory: large blocks get huge pages when they are touched: %llu MiB\n",
+                    static_cast<unsigned long long>(g_slot.count.asked.load() * (kHugePage >> 20)));
+  if (g_refused != 0)
+    return snprintf(text, bytes, "memory: huge pages are collapsed: no tmpfs in a user namespace (%s)\n",
+                    strerror(static_cast<int>(-g_refused)));
+  return 0;
+}
 
 static std::size_t chunk_of(std::uintptr_t address) { return (address - g_slot.state.slot) / kHugePage; }
 static std::uint64_t bit_of(std::size_t chunk) { return std::uint64_t{1} << (chunk % 64); }
 static bool is_done(std::size_t chunk) {
   return (g_done[chunk / 64].load(std::memory_order_relaxed) & bit_of(chunk)) != 0;
+}
+
+static void mark_done(std::uintptr_t address) {
+  const std::size_t chunk = chunk_of(address);
+  g_done[chunk / 64].fetch_or(bit_of(chunk), std::memory_order_relaxed);
 }
 
 void huge_opened(std::uintptr_t lo, std::size_t bytes) {
@@ -96,8 +137,7 @@ static void collapse_run(std::uintptr_t start, std::uintptr_t end, std::int64_t 
     credit((rc == 0 ? chunks * worth : 0) - (ended - begun));
     (rc == 0 ? g_slot.count.collapsed : g_slot.count.not_collapsed)
         .fetch_add(static_cast<std::uint64_t>(chunks), std::memory_order_relaxed);
-    for (const std::uintptr_t stop = start + bytes; start < stop; start += kHugePage)
-      g_done[chunk_of(start) / 64].fetch_or(bit_of(chunk_of(start)), std::memory_order_relaxed);
+    for (const std::uintptr_t stop = start + bytes; start < stop; start += kHugePage) mark_done(start);
   }
 }
 
@@ -119,7 +159,6 @@ static bool whole(std::uintptr_t start, std::uintptr_t lo, std::size_t bytes) {
 
 static bool afford(std::size_t bytes) {
   const auto wanted = static_cast<std::int64_t>(bytes);
-  if (wanted > kLargestEager) return false;
   if (g_budget.fetch_sub(wanted, std::memory_order_relaxed) >= wanted) return true;
   const std::int64_t share = static_cast<std::int64_t>(sys::raw_headroom() / 8) / g_slot.state.size;
   g_budget.store(share > wanted ? share - wanted : 0, std::memory_order_relaxed);
@@ -142,8 +181,21 @@ static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
   collapse_run(start, chunks.end, worth);
 }
 
+// The chunks that lie wholly within: what is beside the block stays as it is.
+static void ask_for_touch(std::uintptr_t lo, std::size_t bytes) {
+  const std::uintptr_t first = (lo + kHugePage - 1) & ~(kHugePage - 1), end = (lo + bytes) & ~(kHugePage - 1);
+  std::size_t missing = 0;
+  for (std::uintptr_t at = first; at < end; at += kHugePage) missing += is_done(chunk_of(at)) ? 0 : kHugePage;
+  if (missing == 0 || !afford(missing)) return;
+  if (sys::raw_advise(first, end - first, MADV_HUGEPAGE) != 0) return;
+  g_slot.count.asked.fetch_add(missing / kHugePage, std::memory_order_relaxed);
+  for (std::uintptr_t at = first; at < end; at += kHugePage) mark_done(at);
+}
+
 void huge_block(std::uintptr_t lo, std::size_t bytes) {
-  if (!huge_is_eager() || !in_slot(lo, bytes) || g_slot.private_now) return;
+  if (!in_slot(lo, bytes) || g_slot.private_now) return;
+  if (mode() == Mode::touch) ask_for_touch(lo, bytes);
+  if (mode() != Mode::eager || bytes > kLargestEager) return;
   std::size_t missing = 0;
   const Chunks chunks = chunks_of(lo, bytes);
   for (std::uintptr_t at = chunks.first; at < chunks.end; at += kHugePage)
@@ -153,7 +205,7 @@ void huge_block(std::uintptr_t lo, std::size_t bytes) {
 }
 
 void huge_collapse(std::uintptr_t lo, std::size_t bytes) {
-  if (g_mode.load(std::memory_order_relaxed) == Mode::never || bytes < kHugePage / 2) return;
+  if (mode() == Mode::never || !g_collapsing || bytes < kHugePage / 2) return;
   if (in_slot(lo, bytes) && !g_slot.private_now) collapse_chunks(lo, bytes, false);
 }
 

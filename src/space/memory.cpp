@@ -209,6 +209,8 @@ int explain_memory(char* text, std::size_t bytes) {
     add("memory: %llu extents (%llu MiB) are private: the slot or the memory left was too small\n",
         load(c.private_extents), load(c.private_bytes) >> 20);
   if (load(c.holes) > 0) add("memory: %llu times other memory was mapped over the slot\n", load(c.holes), 0);
+  const std::size_t used = static_cast<std::size_t>(n) < bytes ? static_cast<std::size_t>(n) : bytes;
+  n += huge_explain(text + used, bytes - used);
   if (load(c.collapsed) + load(c.not_collapsed) > 0)
     add("memory: %llu huge pages made, %llu refused\n", load(c.collapsed), load(c.not_collapsed));
   if (load(c.forks) > 0)

@@ -54,7 +54,8 @@ void patched() {
 
 // Each step names what was refused; nothing is left behind by a step that fails.
 static const char* map_slot(MemoryState& s) {
-  const long fd = sys::raw_memory_file("nigh", s.span);
+  long fd = huge_start(s.span);
+  if (fd < 0) fd = sys::raw_memory_file("nigh", s.span);
   if (fd < 0) return "the kernel refuses a file of memory (memfd_create, ftruncate)";
   s.fd = static_cast<int>(fd);
   g_slot.file = sys::raw_identity(s.fd);
@@ -107,7 +108,6 @@ static const char* make() {
   g_slot.total = sys::raw_total_memory();
   g_slot.nodes = sys::raw_memory_nodes();
   if (const char* why = map_slot(s)) return why;
-  huge_start();
   pager_start();
   write_header(s);
   return nullptr;

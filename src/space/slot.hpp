@@ -23,7 +23,8 @@ struct Counters {
   std::atomic<std::uint64_t> private_extents{0};  // that should have come from the slot and did not
   std::atomic<std::uint64_t> private_bytes{0};
   std::atomic<std::uint64_t> holes{0};
-  std::atomic<std::uint64_t> collapsed{0};  // chunks of 2 MiB
+  std::atomic<std::uint64_t> asked{0};      // chunks of 2 MiB that are huge when touched
+  std::atomic<std::uint64_t> collapsed{0};  // chunks
   std::atomic<std::uint64_t> not_collapsed{0};
   std::atomic<std::uint64_t> forks{0};
   std::atomic<std::uint64_t> fork_bytes{0};

@@ -236,10 +236,13 @@ int raw_cpus_online() {
   return cpus > 0 ? cpus : 1;
 }
 
-void raw_shmem_huge(char* word, std::size_t bytes) {
-  char text[128];
+void raw_huge_setting(const char* name, char* word, std::size_t bytes) {
+  constexpr char folder[] = "/sys/kernel/mm/transparent_hugepage/";
+  char text[128], path[128];
   word[0] = '\0';
-  if (raw_read_file("/sys/kernel/mm/transparent_hugepage/shmem_enabled", text, sizeof text) <= 0) return;
+  memcpy(path, folder, sizeof folder - 1);
+  memcpy(path + sizeof folder - 1, name, strlen(name) + 1);
+  if (raw_read_file(path, text, sizeof text) <= 0) return;
   const char* open = strchr(text, '[');
   const char* close = open != nullptr ? strchr(open, ']') : nullptr;
   if (close == nullptr || static_cast<std::size_t>(close - open) > bytes) return;

@@ -57,8 +57,8 @@ int raw_memory_nodes();
 int raw_overcommit();
 // CPUs of the machine, whichever of them this process may use; 1 if nobody says.
 int raw_cpus_online();
-// What /sys/kernel/mm/transparent_hugepage/shmem_enabled stands at: "never", "advise", ...
-void raw_shmem_huge(char* word, std::size_t bytes);
+// What the file `name` of /sys/kernel/mm/transparent_hugepage stands at: "never", "advise", ... or "".
+void raw_huge_setting(const char* name, char* word, std::size_t bytes);
 // Threads of this process; 0: unknown.
 int raw_thread_count();
 

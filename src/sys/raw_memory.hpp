@@ -60,10 +60,8 @@ inline long raw_default_policy(std::uintptr_t at, std::size_t bytes) {
   return nigh_raw_syscall6(SYS_mbind, static_cast<long>(at), static_cast<long>(bytes), 0, 0, 0, 0);
 }
 
-// A file of memory, sparse, close-on-exec, at a number out of the way of programs that count on low ones.
-inline long raw_memory_file(const char* name, std::uint64_t bytes) {
-  long fd = nigh_raw_syscall3(SYS_memfd_create, reinterpret_cast<long>(name), MFD_CLOEXEC, 0);
-  if (fd < 0) return fd;
+// Gives a new file its size, and a number out of the way of programs that count on low ones.
+inline long raw_finish_memory_file(long fd, std::uint64_t bytes) {
   long sized = nigh_raw_syscall3(SYS_ftruncate, fd, static_cast<long>(bytes), 0);
   if (sized < 0) {
     nigh_raw_syscall3(SYS_close, fd, 0, 0);
@@ -76,6 +74,11 @@ inline long raw_memory_file(const char* name, std::uint64_t bytes) {
     return moved;
   }
   return fd;
+}
+// A file of memory, sparse, close-on-exec.
+inline long raw_memory_file(const char* name, std::uint64_t bytes) {
+  const long fd = nigh_raw_syscall3(SYS_memfd_create, reinterpret_cast<long>(name), MFD_CLOEXEC, 0);
+  return fd < 0 ? fd : raw_finish_memory_file(fd, bytes);
 }
 inline long raw_close(int fd) { return nigh_raw_syscall3(SYS_close, fd, 0, 0); }
 inline long raw_punch(int fd, std::uint64_t offset, std::uint64_t bytes) {

@@ -3,6 +3,7 @@
 //
 // malloc and its family.
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cerrno>
@@ -34,6 +35,32 @@ CASE(heap_is_where_it_should_be) {
   std::free(grown);
   for (void* one : all)
     if (one != all[0]) std::free(one);
+}
+
+// Of a block of 64 MiB: what was touched, in huge pages where EXPECT_HUGE says so, and little beside it.
+CASE(large_blocks_are_touched_in_steps) {
+  constexpr std::size_t page = 4096, bytes = 64 << 20;
+  const char* expected = std::getenv("EXPECT_HUGE");
+  auto* block = static_cast<unsigned char*>(std::malloc(bytes));
+  CHECK(block != nullptr);
+  unsigned char* middle = block + (bytes / 2 + page - 1) / page * page;
+  std::vector<unsigned char> there(bytes / page);
+  const auto resident = [&] {
+    auto* first = reinterpret_cast<unsigned char*>(reinterpret_cast<std::uintptr_t>(block) & ~(page - 1));
+    CHECK(mincore(first, bytes, there.data()) == 0);
+    std::size_t count = 0;
+    for (const unsigned char one : there) count += one & 1U;
+    return count;
+  };
+  const std::size_t before = resident();
+  for (std::size_t i = 0; i < 100 * page; i += page) middle[i] = 1;
+  const std::size_t after = resident();
+  CHECK(after >= 100 || expected == nullptr);  // the kernel may have put some away again
+  if (expected != nullptr) {
+    const bool huge = *expected == '1';
+    CHECK(before == 0 && (huge ? after % 512 == 0 && after <= 1024 : after == 100));
+  }
+  std::free(block);
 }
 
 CASE(family_keeps_its_promises) {

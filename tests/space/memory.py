@@ -149,7 +149,7 @@ def refuse(*numbers):
 def section_seccomp():
     if os.uname().machine != "x86_64":
         skip("x86", "the filter is written for x86-64's numbers")
-    aside("memfd_create refused", False, refuse(319))
+    aside("memfd_create and fsopen refused", False, refuse(319, 430))
     aside("ftruncate refused", False, refuse(77))
     for name, number in (("fallocate", 285), ("statx", 332)):
         # Old kernels and strict containers; without statx the slot can't grow, but nothing breaks.
@@ -157,6 +157,36 @@ def section_seccomp():
             got = run([CASES, case], True, None, refuse(number))
             if got != (0, b"ok\n"):
                 fail(f"{name} refused, {case}: {got}")
+
+
+def section_huge():
+    """Huge pages when blocks are touched, where a tmpfs of one's own is allowed; and nothing is left of it."""
+    case, mounts = "large_blocks_are_touched_in_steps", open("/proc/self/mountinfo").read()
+
+    def touched(name, huge, limit=None, **extra):
+        got = run([CASES, case], True, {"EXPECT_HUGE": huge} | extra, limit)
+        if got != (0, b"ok\n"):
+            fail(f"{name}: {got}")
+
+    touched("never", "0", NIGH_SPACE_HUGE="never")
+    touched("lazy", "0", NIGH_SPACE_HUGE="lazy")
+    if os.uname().machine == "x86_64":  # by the filter's numbers
+        for name, number in (("fsopen", 430), ("fsmount", 432)):
+            # The block is then collapsed as it is made, or not at all: what else it does is as ever.
+            for one in (case, "fork_makes_a_copy", "random_calls_against_a_model"):
+                got = run([CASES, one], True, {"NIGH_SPACE_HUGE": "touch"}, refuse(number))
+                if got != (0, b"ok\n"):
+                    fail(f"{name} refused, {one}: {got}")
+    for name in cases():
+        same(name, [CASES, name], {"NIGH_SPACE_HUGE": "eager"})
+    if subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode != 0:
+        skip("userns", "user namespaces are forbidden here")
+    shmem = open("/sys/kernel/mm/transparent_hugepage/shmem_enabled").read()
+    if "[deny]" in shmem:
+        skip("huge", "the kernel denies huge pages of shared memory")
+    touched("touch", "1", NIGH_SPACE_HUGE="touch")
+    if open("/proc/self/mountinfo").read() != mounts:
+        fail("a mount is left")
 
 
 def section_core():
