@@ -78,7 +78,7 @@ static Mode mode() { return g_mode.load(std::memory_order_relaxed); }
 int huge_explain(char* text, std::size_t bytes) {
   if (mode() == Mode::touch)
     return snprintf(text, bytes, "memory: large blocks get huge pages when they are touched: %llu MiB\n",
-                    static_cast<unsigned long long>(g_slot.count.asked.load() * (kHugePage >> 20)));
+                    static_cast<unsigned long long>(g_slot.count.asked.load()) * (kHugePage >> 20));
   if (g_refused != 0)
     return snprintf(text, bytes, "memory: huge pages are collapsed: no tmpfs in a user namespace (%s)\n",
                     strerror(static_cast<int>(-g_refused)));
