@@ -190,7 +190,10 @@ Markup transpose_steps_html(const BenchFile& file) {
   if (figures.empty()) return {};
   std::set<std::string> beds;
   for (const auto& [key, both] : figures) beds.insert(key.bed);
-  const std::string where = file.machine.value("where", std::string("hosts that the file does not describe"));
+  const auto told = file.machine.find("where");
+  const std::string where = told != file.machine.end() && told->is_string()
+                                ? told->get<std::string>()
+                                : "hosts that the file does not describe";
   Markup out = markup(
       "<h2 id=\"steps\">The transpose between hosts: measured beside modelled</h2>\n<p "
       "class=\"note\">Measured on "

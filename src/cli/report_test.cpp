@@ -341,6 +341,9 @@ TEST(StepsReport, MeasuredBesideModelled) {
   EXPECT_EQ(page.find("nan"), std::string::npos);
   EXPECT_EQ(page.find("inf"), std::string::npos);
   EXPECT_TRUE(transpose_steps_html({}).empty());
+  file.machine["where"] = 3;  // of a damaged file
+  EXPECT_NE(transpose_steps_html(file).text().find("hosts that the file does not describe"),
+            std::string::npos);
 }
 
 TEST(ModelBench, PoliciesKeepTheirOrder) {
