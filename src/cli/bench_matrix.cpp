@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "cli/bench_table.hpp"
-#include "cli/report_page.hpp"
 
 namespace nigh::cli {
 
@@ -118,16 +117,15 @@ std::string matrix_text(const BenchMatrix& m, bool color) {
   return out;
 }
 
-std::string matrix_html(const BenchMatrix& m) {
+Markup matrix_html(const BenchMatrix& m) {
   std::string states = has_two_states(m) ? "" : ", cores " + m.rows.front().core_state;
-  std::string out = fmt::format(
-      "<div class=\"card wide\"><h4>{}<span>{}</span></h4>\n<table class=\"matrix\"><tr><th></th>",
-      html(heading_of(m)), html(states));
-  for (const std::string& subject : m.subjects)
-    out += fmt::format("<th class=\"n\">{}</th><th></th>", html(subject));
+  Markup out =
+      markup("<div class=\"card wide\"><h4>{}<span>{}</span></h4>\n<table class=\"matrix\"><tr><th></th>",
+             heading_of(m), states);
+  for (const std::string& subject : m.subjects) out += markup("<th class=\"n\">{}</th><th></th>", subject);
   out += "</tr>\n";
   for (const BenchMatrix::Row& row : m.rows) {
-    out += "<tr><td>" + html(label_of(m, row)) + "</td>";
+    out += markup("<tr><td>{}</td>", label_of(m, row));
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const BenchRecord* r = row.cells[i];
       if (r == nullptr) {
@@ -135,9 +133,9 @@ std::string matrix_html(const BenchMatrix& m) {
         continue;
       }
       const char* type = !r->verified ? " no" : m.subjects[i] == "nigh" ? " ours" : "";
-      out += fmt::format("<td class=\"n{}\" title=\"{} to {}, {} samples\">{}</td><td class=\"x{}\">{}</td>",
-                         type, short_number(r->value.low), short_number(r->value.high), r->samples,
-                         short_number(r->value.median), type, html(ratio_of(*r)));
+      out += markup("<td class=\"n{}\" title=\"{} to {}, {} samples\">{}</td><td class=\"x{}\">{}</td>", type,
+                    short_number(r->value.low), short_number(r->value.high), r->samples,
+                    short_number(r->value.median), type, ratio_of(*r));
     }
     out += "</tr>\n";
   }

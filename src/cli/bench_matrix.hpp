@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/bench_record.hpp"
+#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
@@ -28,6 +29,6 @@ bool is_matrix_record(const BenchRecord& record);
 std::vector<BenchMatrix> matrices_of(const BenchFile& file, const std::string& bench);
 
 std::string matrix_text(const BenchMatrix& matrix, bool color);
-std::string matrix_html(const BenchMatrix& matrix);
+Markup matrix_html(const BenchMatrix& matrix);
 
 }  // namespace nigh::cli

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/bench_record.hpp"
+#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
@@ -28,7 +29,7 @@ Result<BenchFile> run_model_bench(const std::string& name, std::size_t starts);
 
 // For the terminal, and as a section of the page; empty when the files hold none of these.
 std::string model_table(const BenchFile& file);
-std::string model_section(const std::vector<BenchFile>& files);
+Markup model_section(const std::vector<BenchFile>& files);
 // One line about the policies.
 std::string model_summary(const std::vector<BenchFile>& files);
 

@@ -67,7 +67,7 @@ TEST(BenchSteps, MeasuredBesidePredicted) {
   auto again = bench_file_from_json(to_json(*file).dump(), "file");
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(steps_table(*again), table);
-  EXPECT_NE(transpose_steps_html(*again).find("2 nodes x 4 cores"), std::string::npos);
+  EXPECT_NE(transpose_steps_html(*again).text().find("2 nodes x 4 cores"), std::string::npos);
 }
 
 TEST(BenchSteps, WhatIsWrongIsSaid) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/bench_record.hpp"
+#include "machine/markup.hpp"
 #include "plan/transpose_model.hpp"
 
 namespace nigh::cli {
@@ -25,6 +26,6 @@ Result<BenchFile> run_transpose_model();
 
 // Of a file that has such records; else empty.
 std::string transpose_model_text(const BenchFile& file);
-std::string transpose_model_html(const BenchFile& file);
+Markup transpose_model_html(const BenchFile& file);
 
 }  // namespace nigh::cli

@@ -105,7 +105,7 @@ int show(const MachineOptions& options) {
   if (options.json)
     std::fputs(machine_to_json(*machine).c_str(), stdout);
   else if (options.svg)
-    std::fputs(draw_svg(*machine).c_str(), stdout);
+    std::fputs(draw_svg(*machine).text().c_str(), stdout);
   else
     print_text(*machine, options);
   return 0;

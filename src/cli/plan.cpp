@@ -158,7 +158,7 @@ int run_plan(const PlanOptions& options) {
   if (options.json)
     print_json(*plan, options.root);
   else if (options.svg)
-    std::fputs((draw_svg(plan->machine, marks_of(*plan)) + '\n').c_str(), stdout);
+    std::fputs((draw_svg(plan->machine, marks_of(*plan)) + "\n").text().c_str(), stdout);
   else
     print_text(*plan, options);
   return 0;

@@ -144,7 +144,7 @@ int report(const ReportOptions& options) {
   std::error_code ignored;  // write_file says what is wrong
   auto folder = std::filesystem::path(options.out).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  if (auto written = sys::write_file(options.out, report_page(*parts)); !written)
+  if (auto written = sys::write_file(options.out, report_page(*parts).text()); !written)
     return report_failure("report", written.error().message);
   if (options.json) {
     print_contents(options.out, *parts);

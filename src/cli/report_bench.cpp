@@ -64,44 +64,43 @@ double scale_of(const Card& card) {
   return most > 0 ? most : 1;
 }
 
-std::string bar(const BenchRecord& r, double scale, double base) {
+Markup bar(const BenchRecord& r, double scale, double base) {
   auto x = [&](double value) { return 4 + std::clamp(value / scale, 0.0, 1.0) * (bar_width - 8); };
   std::string label = fmt::format("median {}, {} to {} {}", short_number(r.value.median),
                                   short_number(r.value.low), short_number(r.value.high), r.unit);
-  std::string out = fmt::format(
+  Markup out = markup(
       "<svg viewBox=\"0 0 {0:.0f} 16\" preserveAspectRatio=\"none\" role=\"img\" "
       "aria-label=\"{1}\"><title>{1}</title>",
-      bar_width, html(label));
+      bar_width, label);
   if (base > 0)
-    out += fmt::format("<line class=\"base\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"16\"/>", x(base));
-  out += fmt::format("<line class=\"range\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"8\" y2=\"8\"/>", x(r.value.low),
-                     x(r.value.high));
+    out += markup("<line class=\"base\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"16\"/>", x(base));
+  out += markup("<line class=\"range\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"8\" y2=\"8\"/>", x(r.value.low),
+                x(r.value.high));
   // A bar, not a circle: the picture is stretched to the column.
-  out += fmt::format("<rect class=\"mid\" x=\"{:.1f}\" y=\"2\" width=\"3\" height=\"12\" rx=\"1.5\"/></svg>",
-                     x(r.value.median) - 1.5);
+  out += markup("<rect class=\"mid\" x=\"{:.1f}\" y=\"2\" width=\"3\" height=\"12\" rx=\"1.5\"/></svg>",
+                x(r.value.median) - 1.5);
   return out;
 }
 
-std::string row(const BenchRecord& r, double scale, double base, bool states) {
+Markup row(const BenchRecord& r, double scale, double base, bool states) {
   std::string type = r.subject == "nigh" ? "nigh" : r.subject == "limit" ? "limit" : "peer";
-  std::string ratio = is_baseline(r.subject) ? "1"
-                      : r.ratio              ? fmt::format("{:.2f}", r.ratio->median)
-                                             : "&ndash;";
-  std::string range = r.ratio ? fmt::format(" title=\"{:.2f} to {:.2f}\"", r.ratio->low, r.ratio->high) : "";
-  std::string out =
-      fmt::format("<tr class=\"{}\"><td>{}</td><td class=\"bar\">{}</td><td class=\"n\">{}</td>", type,
-                  html(r.subject), bar(r, scale, base), short_number(r.value.median));
-  out += fmt::format("<td class=\"n\"{}>{}</td>", range, ratio);
-  if (states) out += "<td>" + html(r.core_state) + "</td>";
+  Markup ratio = is_baseline(r.subject) ? Markup("1")
+                 : r.ratio              ? markup("{:.2f}", r.ratio->median)
+                                        : Markup("&ndash;");
+  Markup range = r.ratio ? markup(" title=\"{:.2f} to {:.2f}\"", r.ratio->low, r.ratio->high) : Markup();
+  Markup out = markup("<tr class=\"{}\"><td>{}</td><td class=\"bar\">{}</td><td class=\"n\">{}</td>", type,
+                      r.subject, bar(r, scale, base), short_number(r.value.median));
+  out += markup("<td class=\"n\"{}>{}</td>", range, ratio);
+  if (states) out += markup("<td>{}</td>", r.core_state);
   std::string moves = r.moves > 0 ? fmt::format(", {} moves", r.moves) : "";
-  out += fmt::format("<td class=\"p\" title=\"{0}{1}\">{0}{1}</td>", html(placement_text(r)), moves);
+  out += markup("<td class=\"p\" title=\"{0}{1}\">{0}{1}</td>", placement_text(r), moves);
   std::string why = r.errors.empty() ? "" : r.errors.front();
-  out += r.verified ? "<td class=\"ok\" title=\"verified\">&#10003;</td></tr>\n"
-                    : "<td class=\"no\" title=\"" + html(why) + "\">&#10007;</td></tr>\n";
+  out += r.verified ? Markup("<td class=\"ok\" title=\"verified\">&#10003;</td></tr>\n")
+                    : markup("<td class=\"no\" title=\"{}\">&#10007;</td></tr>\n", why);
   return out;
 }
 
-std::string card_html(const Card& card) {
+Markup card_html(const Card& card) {
   const BenchRecord& first = *card.front();
   double scale = scale_of(card), base = 0;
   std::set<std::string> states;
@@ -112,52 +111,55 @@ std::string card_html(const Card& card) {
   std::string size = first.size_bytes > 0
                          ? fmt::format(", {:.0f} MiB", static_cast<double>(first.size_bytes) / 1048576)
                          : std::string();
-  std::string out = fmt::format(
+  Markup out = markup(
       "<div class=\"card\"><h4>{}, {} threads, {} <span>&middot; {}, {} better{}, cores {}</span></h4>",
-      html(first.result), html(first.teams), html(first.runtime), html(first.unit),
+      first.result, first.teams, first.runtime, first.unit,
       higher_is_better(first.unit) ? "more is" : "less is", size,
-      states.size() == 1 ? html(*states.begin()) : "near and far");
-  out +=
+      states.size() == 1 ? *states.begin() : "near and far");
+  out += markup(
       "<table><tr><th>subject</th><th>low &ndash; median &ndash; high</th><th class=\"n m\">median</th>"
-      "<th class=\"n r\">&times; " +
-      html(baseline_of(first.bench)) + "</th>";
-  out += states.size() > 1 ? "<th class=\"s\">cores</th>" : "";
+      "<th class=\"n r\">&times; {}</th>",
+      baseline_of(first.bench));
+  if (states.size() > 1) out += "<th class=\"s\">cores</th>";
   out += "<th class=\"p\">PUs, by team</th><th class=\"v\"></th></tr>\n";
   for (const BenchRecord* r : card) out += row(*r, scale, base, states.size() > 1);
   return out + "</table></div>\n";
 }
 
-std::string matrices_html(const BenchFile& file, const BenchKind& kind) {
-  std::string out;
+Markup heading(const BenchKind& kind) { return markup("<h3>{}: {}</h3>\n", kind.name, kind.title); }
+
+Markup matrices_html(const BenchFile& file, const BenchKind& kind) {
+  Markup out;
   for (const BenchMatrix& matrix : matrices_of(file, kind.name)) out += matrix_html(matrix);
-  return out.empty() ? out : "<h3>" + html(kind.name) + ": " + html(kind.title) + "</h3>\n" + out;
+  return out.empty() ? out : heading(kind) + out;
 }
 
-std::string bench_html(const BenchFile& file, const BenchKind& kind) {
+Markup bench_html(const BenchFile& file, const BenchKind& kind) {
   if (kind.is_mpi()) return matrices_html(file, kind);
-  std::string first, others;
+  Markup first, others;
   for (const Card& card : cards_of(file, kind.name))
     (is_first_class(*card.front()) ? first : others) += card_html(card);
-  if (first.empty() && others.empty()) return "";
-  std::string out = "<h3>" + html(kind.name) + ": " + html(kind.title) + "</h3>\n" +
-                    (kind.is_copy() ? copies_html(file) : "") + "<div class=\"cards\">" + first + "</div>\n";
+  if (first.empty() && others.empty()) return {};
+  Markup out = heading(kind);
+  if (kind.is_copy()) out += copies_html(file);
+  out += markup("<div class=\"cards\">{}</div>\n", first);
   if (!others.empty())
-    out +=
-        "<details><summary>Its other results</summary><div class=\"cards\">" + others + "</div></details>\n";
+    out += markup("<details><summary>Its other results</summary><div class=\"cards\">{}</div></details>\n",
+                  others);
   return out;
 }
 
-std::string absent_html(const std::vector<BenchFile>& files) {
-  std::string rows;
+Markup absent_html(const std::vector<BenchFile>& files) {
+  Markup rows;
   for (const BenchFile& file : files)
     for (const BenchAbsence& a : file.absent)
-      rows += "<tr><td>" + html(a.bench) + "</td><td>" + html(a.case_name) + "</td><td>" + html(a.subject) +
-              "</td><td>" + html(a.reason) + "</td></tr>\n";
-  if (rows.empty()) return "";
-  return "<h3>Not measured</h3>\n<div "
-         "class=\"peers\"><table><tr><th>benchmark</th><th>case</th><th>subject</th>"
-         "<th>why</th></tr>\n" +
-         rows + "</table></div>\n";
+      rows += markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", a.bench, a.case_name,
+                     a.subject, a.reason);
+  if (rows.empty()) return {};
+  return markup(
+      "<h3>Not measured</h3>\n<div class=\"peers\"><table><tr><th>benchmark</th><th>case</th><th>subject</th>"
+      "<th>why</th></tr>\n{}</table></div>\n",
+      rows);
 }
 
 bool is_busy(const BenchFile& file) {
@@ -167,15 +169,15 @@ bool is_busy(const BenchFile& file) {
 
 }  // namespace
 
-std::string bench_section(const std::vector<BenchFile>& files) {
-  std::string out =
+Markup bench_section(const std::vector<BenchFile>& files) {
+  Markup out(
       "<h2 id=\"benchmarks\">Benchmarks</h2>\n<p>The same binaries under each subject, one run of each in "
       "turn, the first "
       "one changing from round to round. The line is the range of the samples, the mark on it their median, "
       "the dashed "
       "line the median of <i>unbound</i>. The ratio compares samples of the same round; above 1 is better "
       "than "
-      "unbound. <i>limit</i> is a bound one-level run on all allowed cores.</p>\n";
+      "unbound. <i>limit</i> is a bound one-level run on all allowed cores.</p>\n");
   bool quick = false, busy = false, is_virtual = false;
   for (const BenchFile& file : files) {
     quick = quick || says(file.machine, "quick");
@@ -200,7 +202,7 @@ std::string bench_section(const std::vector<BenchFile>& files) {
   out += absent_html(files);
   out += "<h3>Taken on</h3>\n";
   for (const BenchFile& file : files)
-    out += "<p class=\"note\">" + html(fingerprint_line(file.machine)) + "</p>\n";
+    out += markup("<p class=\"note\">{}</p>\n", fingerprint_line(file.machine));
   return out;
 }
 

@@ -78,14 +78,13 @@ std::string matrix_size(double bytes) {
 class RateChart {
  public:
   // Nothing of less than two sizes: there is no line.
-  static std::string draw(const std::string& title, const RateLines& lines, bool log_y) {
+  static Markup draw(const std::string& title, const RateLines& lines, bool log_y) {
     const RateChart chart(lines, log_y);
-    if (chart.sizes_.size() < 2) return "";
-    return fmt::format(
-               "<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}, GB/s over "
-               "size\">",
-               html(title), width, height) +
-           chart.axes() + chart.curves() + chart.names() + "</svg></figure>\n";
+    if (chart.sizes_.size() < 2) return {};
+    return markup(
+        "<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}, GB/s over "
+        "size\">{3}{4}{5}</svg></figure>\n",
+        title, width, height, chart.axes(), chart.curves(), chart.names());
   }
 
  private:
@@ -129,10 +128,10 @@ class RateChart {
     return out;
   }
 
-  [[nodiscard]] std::string axes() const {
-    std::string out;
+  [[nodiscard]] Markup axes() const {
+    Markup out;
     for (const double tick : ticks())
-      out += fmt::format(
+      out += markup(
           "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
           "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:g}</text>",
           left, width - right, y_of(tick), left - 5, y_of(tick) + 3.5, tick);
@@ -141,8 +140,8 @@ class RateChart {
       const double x = x_of(bytes);
       if (x < free_from) continue;
       free_from = x + 56;
-      out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x, height - 7,
-                         matrix_size(bytes));
+      out += markup("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x, height - 7,
+                    matrix_size(bytes));
     }
     return out;
   }
@@ -153,26 +152,26 @@ class RateChart {
            : subject == "limit"          ? "limit"
                                          : "peer";
   }
-  [[nodiscard]] std::string curves() const {
-    std::string out;
+  [[nodiscard]] Markup curves() const {
+    Markup out;
     for (const RateLine& line : lines_) {
       const char* const type = type_of(line.subject);
-      std::string points, dots;
+      Markup points, dots;
       for (const RatePoint& p : line.points) {
-        points += fmt::format("{:.1f},{:.1f} ", x_of(p.bytes), y_of(p.rate));
-        dots += fmt::format(
+        points += markup("{:.1f},{:.1f} ", x_of(p.bytes), y_of(p.rate));
+        dots += markup(
             "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"><title>{}, {}: {:.3g} "
             "GB/s</title></circle>",
-            type, x_of(p.bytes), y_of(p.rate), html(line.subject), matrix_size(p.bytes), p.rate);
+            type, x_of(p.bytes), y_of(p.rate), line.subject, matrix_size(p.bytes), p.rate);
       }
-      out += fmt::format("<polyline class=\"{}\" points=\"{}\"/>", type, points) + dots;
+      out += markup("<polyline class=\"{}\" points=\"{}\"/>{}", type, points, dots);
     }
     return out;
   }
 
   // Beside the ends of the lines, from above, moved down where two would touch, and all up if there is no
   // room.
-  [[nodiscard]] std::string names() const {
+  [[nodiscard]] Markup names() const {
     constexpr double apart = 12;
     std::multimap<double, const RateLine*> by_height;
     for (const RateLine& line : lines_) by_height.emplace(y_of(line.points.back().rate), &line);
@@ -180,15 +179,15 @@ class RateChart {
     for (const auto& [y, line] : by_height) at.push_back(at.empty() ? y : std::max(y, at.back() + apart));
     for (std::size_t i = at.size(); i-- > 0;)
       at[i] = std::min(at[i], i + 1 < at.size() ? at[i + 1] - apart : height - bottom);
-    std::string out;
+    Markup out;
     std::size_t i = 0;
     for (const auto& [y, line] : by_height) {
       const double end = x_of(line->points.back().bytes);
-      out += fmt::format(
+      out += markup(
           "<line class=\"lead\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>"
           "<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
           end + 3, y, width - right + 12, at[i], type_of(line->subject), width - right + 15, at[i] + 3.5,
-          html(line->subject));
+          line->subject);
       ++i;
     }
     return out;
@@ -200,11 +199,11 @@ class RateChart {
   double low_ = 0, high_ = 1;
 };
 
-std::string rate_pictures(const BenchFile& file, const std::string& teams) {
+Markup rate_pictures(const BenchFile& file, const std::string& teams) {
   constexpr double all = 1e300;
   const RateLines copies = rate_lines(file, teams, "copy");
   const std::string by = teams == "1" ? ", 1 thread" : fmt::format(", {} threads", teams);
-  std::string three =
+  Markup three =
       RateChart::draw("Copy in memory, 2 MiB and more" + by,
                       of_sizes(copies, 4 * cached_most, all, {"prefetch"}), false) +
       RateChart::draw(
@@ -219,18 +218,19 @@ std::string rate_pictures(const BenchFile& file, const std::string& teams) {
 
 }  // namespace
 
-std::string copies_html(const BenchFile& file) {
+Markup copies_html(const BenchFile& file) {
   std::vector<std::string> teams;
   for (const BenchRecord& r : file.records)
     if (r.bench == "copy" && std::find(teams.begin(), teams.end(), r.teams) == teams.end())
       teams.push_back(r.teams);
-  std::string out;
+  Markup out;
   for (const std::string& one : teams) out += rate_pictures(file, one);
-  if (out.empty()) return "";
-  return "<p class=\"note\">GB/s, read and written, over the size of one of the two matrices; medians. The "
-         "first pictures of a number of threads are those of seed 002's slides 11 to 13. Dashed: the fastest "
-         "copy of as many bytes.</p>\n<div class=\"rates\">\n" +
-         out + "</div>\n";
+  if (out.empty()) return {};
+  return markup(
+      "<p class=\"note\">GB/s, read and written, over the size of one of the two matrices; medians. The "
+      "first pictures of a number of threads are those of seed 002's slides 11 to 13. Dashed: the fastest "
+      "copy of as many bytes.</p>\n<div class=\"rates\">\n{}</div>\n",
+      out);
 }
 
 }  // namespace nigh::cli

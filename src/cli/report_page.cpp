@@ -20,9 +20,6 @@ namespace nigh::cli {
 
 namespace {
 
-// A guest's or a file's text may hold control characters; a page may not.
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t'; }
-
 std::string dotted(const std::vector<int>& path) {
   std::string out;
   for (int index : path) out += (out.empty() ? "" : ".") + std::to_string(index);
@@ -42,14 +39,14 @@ PuMarks marks_of(const Machine& machine, const CpuSet& mask, const std::vector<P
   return marks;
 }
 
-std::string figure(const std::string& svg, const std::string& caption) {
-  return "<figure><div class=\"pic\">" + svg + "</div><figcaption>" + caption + "</figcaption></figure>\n";
+Markup figure(const Markup& svg, const Markup& caption) {
+  return markup("<figure><div class=\"pic\">{}</div><figcaption>{}</figcaption></figure>\n", svg, caption);
 }
 
-std::string pictures(const std::vector<PlanPicture>& plans) {
-  std::string out = "<div class=\"gallery\">\n";
+Markup pictures(const std::vector<PlanPicture>& plans) {
+  Markup out("<div class=\"gallery\">\n");
   for (const PlanPicture& plan : plans)
-    out += figure(plan.svg, "<code>" + html(plan.spec) + "</code>. " + html(plan.caption));
+    out += figure(plan.svg, markup("<code>{}</code>. {}", plan.spec, plan.caption));
   return out + "</div>\n";
 }
 
@@ -81,13 +78,13 @@ Totals totals_of(const std::vector<BenchFile>& files) {
   return out;
 }
 
-std::string fact(const std::string& figure, const std::string& words) {
-  return "<div><b>" + html(figure) + "</b><span>" + html(words) + "</span></div>\n";
+Markup fact(const std::string& figure, const std::string& words) {
+  return markup("<div><b>{}</b><span>{}</span></div>\n", figure, words);
 }
 
-std::string facts(const ReportParts& parts) {
+Markup facts(const ReportParts& parts) {
   Usable usable = usable_part(parts.machine, parts.mask);
-  std::string out = "<div class=\"facts\">\n";
+  Markup out("<div class=\"facts\">\n");
   out += fact(fmt::format("{}", usable.cores), fmt::format("cores to use, {} PUs", usable.pus.size()));
   std::size_t nodes = parts.machine.node_count();
   out += fact(fmt::format("{}", nodes), nodes == 1 ? "NUMA node" : "NUMA nodes");
@@ -98,22 +95,21 @@ std::string facts(const ReportParts& parts) {
   return out + "</div>\n";
 }
 
-std::string head(const ReportParts& parts) {
-  std::string name = parts.machine.title.empty() ? parts.machine.name : parts.machine.title;
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'\">"
-         "<title>nigh: " +
-         html(name) + "</title><style>" + report_style +
-         "</style></head>\n<body><main>\n<header><h1>Near, on " + html(name) +
-         "</h1>\n<p class=\"lead\">Where the threads of nested OpenMP programs belong on this machine, " +
-         "where they were seen, and what it was worth. Made by <code>nigh report</code> on " +
-         html(parts.date) + ".</p></header>\n";
+Markup head(const ReportParts& parts) {
+  const std::string& name = parts.machine.title.empty() ? parts.machine.name : parts.machine.title;
+  return markup(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\">"
+      "<title>nigh: {0}</title><style>{1}</style></head>\n<body><main>\n<header><h1>Near, on {0}</h1>\n"
+      "<p class=\"lead\">Where the threads of nested OpenMP programs belong on this machine, "
+      "where they were seen, and what it was worth. Made by <code>nigh report</code> on {2}.</p></header>\n",
+      name, Markup(report_style), parts.date);
 }
 
-std::string navigation(const ReportParts& parts) {
-  std::string out = "<nav><a href=\"#machine\">Machine</a><a href=\"#plans\">Plans</a>";
+Markup navigation(const ReportParts& parts) {
+  Markup out("<nav><a href=\"#machine\">Machine</a><a href=\"#plans\">Plans</a>");
   if (!model_section(parts.benches).empty()) out += "<a href=\"#placement\">Asymmetric links</a>";
   for (const BenchFile& file : parts.benches)
     if (!transpose_model_html(file).empty()) out += "<a href=\"#transpose\">Transpose</a>";
@@ -128,19 +124,6 @@ std::string navigation(const ReportParts& parts) {
 
 }  // namespace
 
-std::string html(const std::string& text) {
-  std::string out;
-  for (char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += is_control(c) ? '?' : c;
-    }
-  return out;
-}
-
 Result<PlanPicture> picture_plan(const Machine& machine, const CpuSet& mask, const std::string& spec) {
   auto plan = NestedPlan::make(machine, mask, spec);
   if (!plan) return tl::unexpected(plan.error());
@@ -151,17 +134,17 @@ Result<PlanPicture> picture_plan(const Machine& machine, const CpuSet& mask, con
   return PlanPicture{spec, caption, draw_svg(machine, marks_of(machine, mask, *threads))};
 }
 
-std::string machine_section(const ReportParts& parts) {
-  std::string out = "<h2 id=\"machine\">The machine</h2>\n";
-  out += "<p>" + html(parts.machine.summary()) + ". Allowed: PUs " +
-         html((parts.mask & parts.machine.pus()).to_list()) + ".</p>\n";
+Markup machine_section(const ReportParts& parts) {
+  Markup out("<h2 id=\"machine\">The machine</h2>\n");
+  out += markup("<p>{}. Allowed: PUs {}.</p>\n", parts.machine.summary(),
+                (parts.mask & parts.machine.pus()).to_list());
   PuMarks off;
   for (int pu : parts.machine.pus().minus(parts.mask).members()) off[pu] = {"", -1};
   out += figure(draw_svg(parts.machine, off),
-                "Boxes hold what is inside them; numbers are the operating system's.");
+                {"Boxes hold what is inside them; numbers are the operating system's."});
   std::string matrices = draw_matrices(parts.machine);
   if (!matrices.empty())
-    out += "<h3>From node to node, and how that is known</h3>\n<pre>" + html(matrices) + "</pre>\n";
+    out += markup("<h3>From node to node, and how that is known</h3>\n<pre>{}</pre>\n", matrices);
   if (parts.machine.node_count() < 2)
     out +=
         "<p class=\"note\">One NUMA node: all memory is equally near, so first touch and the choice of node "
@@ -169,25 +152,26 @@ std::string machine_section(const ReportParts& parts) {
         "matter here, and nothing below shows what they are worth. What binding can change on such a machine "
         "is "
         "whether threads share a core and whether they move.</p>\n";
-  for (const std::string& note : parts.machine.notes) out += "<p class=\"note\">" + html(note) + "</p>\n";
+  for (const std::string& note : parts.machine.notes) out += markup("<p class=\"note\">{}</p>\n", note);
   return out;
 }
 
-std::string plan_section(const ReportParts& parts) {
-  std::string out =
+Markup plan_section(const ReportParts& parts) {
+  Markup out(
       "<h2 id=\"plans\">The plans</h2>\n<p>A label <code>2.3</code> is thread 3 of the team that thread 2 "
-      "opened; a colour is a team; <code>+1</code> says that one more thread shares the PU.</p>\n";
-  if (!parts.plans_here.empty()) out += "<h3>On this machine</h3>\n" + pictures(parts.plans_here);
+      "opened; a colour is a team; <code>+1</code> says that one more thread shares the PU.</p>\n");
+  if (!parts.plans_here.empty()) out += markup("<h3>On this machine</h3>\n{}", pictures(parts.plans_here));
   if (!parts.plans_elsewhere.empty())
-    out +=
-        "<h3>The same planner on machines we do not have</h3>\n" + pictures(parts.plans_elsewhere) +
-        "<p class=\"note\">Planned from models, by the same code; nothing was timed on these machines.</p>\n";
+    out += markup(
+        "<h3>The same planner on machines we do not have</h3>\n{}<p class=\"note\">Planned from models, by "
+        "the "
+        "same code; nothing was timed on these machines.</p>\n",
+        pictures(parts.plans_elsewhere));
   return out;
 }
 
-std::string report_page(const ReportParts& parts) {
-  std::string out =
-      head(parts) + navigation(parts) + facts(parts) + machine_section(parts) + plan_section(parts);
+Markup report_page(const ReportParts& parts) {
+  Markup out = head(parts) + navigation(parts) + facts(parts) + machine_section(parts) + plan_section(parts);
   out += model_section(parts.benches);
   for (const BenchFile& file : parts.benches) out += transpose_model_html(file) + transpose_steps_html(file);
   std::vector<BenchFile> timed;
@@ -197,11 +181,14 @@ std::string report_page(const ReportParts& parts) {
   if (!parts.traces.empty()) out += trace_section(parts.traces);
   if (parts.peers) out += peers_section(*parts.peers);
   if (!parts.account.empty())
-    out +=
-        "<h2 id=\"account\">A run's account</h2>\n<p>What <code>nigh run --explain</code> saw.</p>\n<pre>" +
-        html(parts.account) + "</pre>\n";
-  return out + "<footer>nigh " NIGH_VERSION ", " + html(parts.date) +
-         ". This file is complete: no script, nothing fetched.</footer>\n</main></body></html>\n";
+    out += markup(
+        "<h2 id=\"account\">A run's account</h2>\n<p>What <code>nigh run --explain</code> "
+        "saw.</p>\n<pre>{}</pre>\n",
+        parts.account);
+  return out + markup("<footer>nigh " NIGH_VERSION
+                      ", {}. This file is complete: no script, nothing "
+                      "fetched.</footer>\n</main></body></html>\n",
+                      parts.date);
 }
 
 std::string report_summary(const ReportParts& parts) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The report: one HTML file that needs no script and fetches nothing, so that it can be mailed, printed and
-// kept beside the figures it shows. Each part is a function from values to HTML; every text that is not ours
-// goes through html().
+// kept beside the figures it shows. Each part is a function from values to markup, in
+// which no text of others is anything but text.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@
 #include "base/result.hpp"
 #include "cli/bench_record.hpp"
 #include "machine/machine.hpp"
+#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
-std::string html(const std::string& text);  // escaped for text and attributes
-
 // A picture of a plan: where each thread of the spec goes.
 struct PlanPicture {
-  std::string spec, caption, svg;
+  std::string spec, caption;
+  Markup svg;
 };
 Result<PlanPicture> picture_plan(const Machine& machine, const CpuSet& mask, const std::string& spec);
 
@@ -71,15 +71,15 @@ struct ReportParts {
   std::string account;  // of `nigh run --explain`
 };
 
-std::string report_page(const ReportParts& parts);
+Markup report_page(const ReportParts& parts);
 
 // Its sections.
-std::string machine_section(const ReportParts& parts);
-std::string plan_section(const ReportParts& parts);
-std::string bench_section(const std::vector<BenchFile>& files);
-std::string copies_html(const BenchFile& file);  // the pictures of `nigh bench copy`; or nothing
-std::string peers_section(const Peers& peers);
-std::string trace_section(const std::vector<Trace>& traces);
+Markup machine_section(const ReportParts& parts);
+Markup plan_section(const ReportParts& parts);
+Markup bench_section(const std::vector<BenchFile>& files);
+Markup copies_html(const BenchFile& file);  // the pictures of `nigh bench copy`; or nothing
+Markup peers_section(const Peers& peers);
+Markup trace_section(const std::vector<Trace>& traces);
 
 // A few lines for the terminal: what was measured, whether all of it is right, how nigh compares.
 std::string report_summary(const ReportParts& parts);

@@ -59,29 +59,25 @@ Result<Peers> peers_from_json(const std::string& text, const std::string& where)
   } catch (const json::exception& error) { return fail(Errc::invalid, where + ": " + error.what()); }
 }
 
-std::string peers_section(const Peers& peers) {
-  std::string out =
+Markup peers_section(const Peers& peers) {
+  Markup out = markup(
       "<h2 id=\"peers\">Other ways to bind</h2>\n<p>Each case ran under nigh and under every other setting "
-      "on " +
-      html(peers.machine.empty() ? "one machine" : peers.machine) +
-      " (emulated: placement is exact, nothing is timed). <i>right*</i>: the same map on other PUs.</p>\n"
-      "<div class=\"peers\"><table><tr><th>subject</th>";
-  for (const std::string& name : peers.cases) out += "<th>" + html(name) + "</th>";
+      "on {} (emulated: placement is exact, nothing is timed). <i>right*</i>: the same map on other "
+      "PUs.</p>\n"
+      "<div class=\"peers\"><table><tr><th>subject</th>",
+      peers.machine.empty() ? "one machine" : peers.machine);
+  for (const std::string& name : peers.cases) out += markup("<th>{}</th>", name);
   out += "<th>right in</th></tr>\n";
   for (const auto& row : peers.rows) {
     std::size_t right = 0, tried = 0;
-    out += fmt::format("<tr class=\"{}\"><td>{}</td>", row.subject == "nigh" ? "nigh" : "peer",
-                       html(row.subject));
+    out += markup("<tr class=\"{}\"><td>{}</td>", row.subject == "nigh" ? "nigh" : "peer", row.subject);
     for (const std::string& cell : row.cells) {
       tried += cell.empty() ? 0 : 1;
       right += is_right(cell) ? 1 : 0;
-      out += fmt::format("<td class=\"{}\">{}</td>",
-                         cell.empty()     ? ""
-                         : is_right(cell) ? "ok"
-                                          : "no",
-                         cell.empty() ? "&ndash;" : html(cell));
+      out += cell.empty() ? Markup("<td class=\"\">&ndash;</td>")
+                          : markup("<td class=\"{}\">{}</td>", is_right(cell) ? "ok" : "no", cell);
     }
-    out += fmt::format("<td class=\"n\">{} of {}</td></tr>\n", right, tried);
+    out += markup("<td class=\"n\">{} of {}</td></tr>\n", right, tried);
   }
   return out + "</table></div>\n";
 }

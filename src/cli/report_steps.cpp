@@ -49,7 +49,7 @@ struct StepCurve {
 constexpr double width = 340, height = 200, left = 46, right = 10, top = 8, bottom = 22;  // of a picture
 
 // Both axes are logarithmic. Points: measured; lines: predicted. The first series has the first colour.
-std::string chart(const std::string& title, const std::vector<StepCurve>& all) {
+Markup chart(const std::string& title, const std::vector<StepCurve>& all) {
   double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0;
   for (const StepCurve& series : all)
     for (const StepPoint& p : series.points) {
@@ -58,41 +58,39 @@ std::string chart(const std::string& title, const std::vector<StepCurve>& all) {
       low_y = std::min({low_y, p.y.measured, p.y.predicted});
       high_y = std::max({high_y, p.y.measured, p.y.predicted});
     }
-  if (high_x <= low_x || high_y <= low_y || low_y <= 0) return "";
+  if (high_x <= low_x || high_y <= low_y || low_y <= 0) return {};
   const auto at_x = [&](double x) {
     return left + std::log(x / low_x) / std::log(high_x / low_x) * (width - left - right);
   };
   const auto at_y = [&](double y) {
     return height - bottom - std::log(y / low_y) / std::log(high_y / low_y) * (height - top - bottom);
   };
-  std::string out =
-      fmt::format("<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">",
-                  html(title), width, height);
+  Markup out = markup("<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">",
+                      title, width, height);
   for (const double x : {low_x, high_x})
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{:.3g}</text>", at_x(x),
-                       height - 6, x == high_x ? "end" : "middle", x);
+    out += markup("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{:.3g}</text>", at_x(x), height - 6,
+                  x == high_x ? "end" : "middle", x);
   for (const double y : {low_y, high_y})
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>", left - 5,
-                       at_y(y) + 4, y);
+    out +=
+        markup("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>", left - 5, at_y(y) + 4, y);
   const char* type = "ours";
   for (const StepCurve& series : all) {
-    out += fmt::format("<polyline class=\"{}\" points=\"", type);
+    out += markup("<polyline class=\"{}\" points=\"", type);
+    for (const StepPoint& p : series.points) out += markup("{:.1f},{:.1f} ", at_x(p.x), at_y(p.y.predicted));
+    out += markup("\"><title>{}, predicted</title></polyline>", series.name);
     for (const StepPoint& p : series.points)
-      out += fmt::format("{:.1f},{:.1f} ", at_x(p.x), at_y(p.y.predicted));
-    out += fmt::format("\"><title>{}, predicted</title></polyline>", html(series.name));
-    for (const StepPoint& p : series.points)
-      out += fmt::format(
+      out += markup(
           "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}: measured {:.3g}, predicted "
           "{:.3g}</title></circle>",
-          at_x(p.x), at_y(p.y.measured), html(series.name), p.y.measured, p.y.predicted);
+          at_x(p.x), at_y(p.y.measured), series.name, p.y.measured, p.y.predicted);
     type = "peer";
   }
   return out + "</svg></figure>\n";
 }
 
 // One step of one method over the sizes, a series for one rank a host and one for as many as there are cores.
-std::string over_sizes(const StepFigures& figures, const std::string& bed, const std::string& method,
-                       const char* step, const std::string& title) {
+Markup over_sizes(const StepFigures& figures, const std::string& bed, const std::string& method,
+                  const char* step, const std::string& title) {
   std::map<std::string, StepCurve> ways;
   for (const auto& [key, both] : figures)
     if (key.bed == bed && key.method == method && key.step == step && both.measured > 0 &&
@@ -109,7 +107,7 @@ std::string without_hosts(const std::string& bed) {
 }
 
 // One matrix by one method over hosts, of those that most numbers of hosts were measured with the largest.
-std::string over_hosts(const StepFigures& figures, const std::string& kind, const std::string& method) {
+Markup over_hosts(const StepFigures& figures, const std::string& kind, const std::string& method) {
   std::map<std::uint64_t, std::map<std::string, StepCurve>> sizes;
   for (const auto& [key, both] : figures)
     if (key.step == "total" && key.method == method && without_hosts(key.bed) == kind && both.measured > 0 &&
@@ -127,28 +125,26 @@ std::string over_hosts(const StepFigures& figures, const std::string& kind, cons
     best = std::move(all);
     bytes = size;
   }
-  if (best.empty() || best.front().points.size() < 2) return "";
+  if (best.empty() || best.front().points.size() < 2) return {};
   return chart(
       fmt::format("Scaling: {}, {:.3g} MB, ms, over hosts", method, static_cast<double>(bytes) * 1e-6), best);
 }
 
 // Of each kind of bed that was measured with several numbers of hosts.
-std::string scaling(const StepFigures& figures) {
+Markup scaling(const StepFigures& figures) {
   std::set<std::string> kinds;
   for (const auto& [key, both] : figures) kinds.insert(without_hosts(key.bed));
-  std::string out;
+  Markup out;
   for (const std::string& kind : kinds) {
-    const std::string charts =
-        over_hosts(figures, kind, "three-steps") + over_hosts(figures, kind, "one-pass");
+    const Markup charts = over_hosts(figures, kind, "three-steps") + over_hosts(figures, kind, "one-pass");
     if (!charts.empty())
-      out +=
-          fmt::format("<h3>2, 3, ...{}</h3>\n<div class=\"policies\">\n", html(kind)) + charts + "</div>\n";
+      out += markup("<h3>2, 3, ...{}</h3>\n<div class=\"policies\">\n{}</div>\n", kind, charts);
   }
   return out;
 }
 
 // Which part each of the seed's steps has, for the largest matrix: measured above predicted.
-std::string shares(const StepFigures& figures, const std::string& bed) {
+Markup shares(const StepFigures& figures, const std::string& bed) {
   std::uint64_t largest = 0;
   std::set<std::string> ways;
   for (const auto& [key, both] : figures)
@@ -156,7 +152,7 @@ std::string shares(const StepFigures& figures, const std::string& bed) {
       largest = std::max(largest, key.bytes);
       ways.insert(key.ways);
     }
-  std::string rows;
+  Markup rows;
   double y = 4;
   for (const std::string& way : ways)
     for (const bool measured : {true, false}) {
@@ -168,11 +164,10 @@ std::string shares(const StepFigures& figures, const std::string& bed) {
         parts.push_back(measured ? both.measured : both.predicted);
         sum += parts.back();
       }
-      rows += fmt::format("<text x=\"0\" y=\"{:.1f}\">{} {}</text>", y + 11, html(way),
-                          measured ? "measured" : "model");
+      rows += markup("<text x=\"0\" y=\"{:.1f}\">{} {}</text>", y + 11, way, measured ? "measured" : "model");
       for (std::size_t i = 0; i < parts.size() && sum > 0; ++i) {
         const double wide = parts[i] / sum * (width - 90);
-        rows += fmt::format(
+        rows += markup(
             "<rect class=\"ours\" style=\"opacity:{:.2f}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
             "height=\"13\"><title>{}: {:.3g} ms</title></rect>",
             1 - 0.22 * static_cast<double>(i), x, y, wide, step_names[i], parts[i]);
@@ -180,32 +175,34 @@ std::string shares(const StepFigures& figures, const std::string& bed) {
       }
       y += 18;
     }
-  if (rows.empty()) return "";
-  return fmt::format(
-             "<figure><h4>Shares of the three steps, {:.3g} MB: {}, {}, {}, {}</h4><svg viewBox=\"0 0 {} "
-             "{}\" "
-             "role=\"img\" aria-label=\"shares of steps\">",
-             static_cast<double>(largest) * 1e-6, step_names[0], step_names[1], step_names[2], step_names[3],
-             width, y + 4) +
-         rows + "</svg></figure>\n";
+  if (rows.empty()) return {};
+  return markup(
+      "<figure><h4>Shares of the three steps, {:.3g} MB: {}, {}, {}, {}</h4><svg viewBox=\"0 0 {} "
+      "{}\" "
+      "role=\"img\" aria-label=\"shares of steps\">{}</svg></figure>\n",
+      static_cast<double>(largest) * 1e-6, step_names[0], step_names[1], step_names[2], step_names[3], width,
+      y + 4, rows);
 }
 }  // namespace
 
-std::string transpose_steps_html(const BenchFile& file) {
+Markup transpose_steps_html(const BenchFile& file) {
   const StepFigures figures = figures_of(file);
-  if (figures.empty()) return "";
+  if (figures.empty()) return {};
   std::set<std::string> beds;
   for (const auto& [key, both] : figures) beds.insert(key.bed);
-  const std::string where = file.machine.value("where", std::string("hosts that the file does not describe"));
-  std::string out = fmt::format(
+  const auto told = file.machine.find("where");
+  const std::string where = told != file.machine.end() && told->is_string()
+                                ? told->get<std::string>()
+                                : "hosts that the file does not describe";
+  Markup out = markup(
       "<h2 id=\"steps\">The transpose between hosts: measured beside modelled</h2>\n<p "
       "class=\"note\">Measured on "
       "{}. Points: measured; lines: what the model said from nigh machine --probe-mpi there. Blue: one rank "
       "a host; "
       "grey: one rank a core.</p>\n",
-      html(where));
+      where);
   for (const std::string& bed : beds)
-    out += fmt::format("<h3>{}</h3>\n<div class=\"policies\">\n", html(bed)) +
+    out += markup("<h3>{}</h3>\n<div class=\"policies\">\n", bed) +
            over_sizes(figures, bed, "three-steps", "between_nodes", "Global reorder between hosts") +
            over_sizes(figures, bed, "three-steps", "total", "Transpose in three steps") +
            over_sizes(figures, bed, "one-pass", "total", "Transpose in one pass, ours") +

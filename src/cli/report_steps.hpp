@@ -8,14 +8,13 @@
 // matrix, ranks x threads and method.
 #pragma once
 
-#include <string>
-
 #include "cli/bench_record.hpp"
+#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
 inline constexpr const char* steps_bench = "transpose-steps";
 // A section of the page; of a file without such records: empty.
-std::string transpose_steps_html(const BenchFile& file);
+Markup transpose_steps_html(const BenchFile& file);
 
 }  // namespace nigh::cli

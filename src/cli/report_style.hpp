@@ -5,9 +5,11 @@
 // dark as the reader's system is, and black on white when printed.
 #pragma once
 
+#include "machine/markup.hpp"
+
 namespace nigh::cli {
 
-inline constexpr const char* report_style = R"css(
+inline constexpr MarkupLiteral report_style = R"css(
 :root{color-scheme:light dark;--paper:#fcfcfa;--ink:#1c2430;--soft:#5b6572;--line:#dfe1e0;--card:#fff;--nigh:#1f6feb;
 --other:#8a94a3;--bad:#b42318;--good:#18794e;--wash:#f1f3f5}
 @media (prefers-color-scheme:dark){:root{--paper:#11151b;--ink:#e6e9ef;--soft:#9aa5b4;--line:#2a313c;--card:#171c24;

@@ -48,15 +48,15 @@ std::vector<double> over_time(const std::vector<Counter>& counters, double width
   return out;
 }
 
-std::string strip(const std::vector<double>& busy, const std::string& label) {
-  std::string out = fmt::format(
+Markup strip(const std::vector<double>& busy, const std::string& label) {
+  Markup out = markup(
       "<svg class=\"strip\" viewBox=\"0 0 {} 12\" preserveAspectRatio=\"none\" role=\"img\" "
       "aria-label=\"{}\">",
-      columns, html(label));
+      columns, label);
   for (std::size_t i = 0; i < busy.size(); ++i)
     if (busy[i] >= 0.5)
-      out += fmt::format("<rect x=\"{}\" y=\"0\" width=\"1\" height=\"12\" fill-opacity=\"{:.2f}\"/>", i,
-                         std::min(busy[i], 100.0) / 100);
+      out += markup("<rect x=\"{}\" y=\"0\" width=\"1\" height=\"12\" fill-opacity=\"{:.2f}\"/>", i,
+                    std::min(busy[i], 100.0) / 100);
   return out + "</svg>";
 }
 
@@ -87,14 +87,14 @@ void read_footprint(const json& parts, Trace& out) {
   });
 }
 
-std::string memory_table(const Trace& trace) {
-  std::string out =
+Markup memory_table(const Trace& trace) {
+  Markup out(
       "<table><tr><th>Memory of messages, for</th><th>how many</th><th>in all</th><th>most at once on one "
-      "PE</th></tr>";
+      "PE</th></tr>");
   for (std::size_t i = 0; i < std::min(trace.memory.size(), most_methods); ++i) {
     const Trace::Memory& row = trace.memory[i];
-    out += fmt::format("<tr><td><code>{}</code></td><td>{:.0f}</td><td>{}</td><td>{}, {}</td></tr>",
-                       html(row.name), row.messages, kib(row.bytes), kib(row.most), html(row.most_on));
+    out += markup("<tr><td><code>{}</code></td><td>{:.0f}</td><td>{}</td><td>{}, {}</td></tr>", row.name,
+                  row.messages, kib(row.bytes), kib(row.most), row.most_on);
   }
   return out + "</table>\n";
 }
@@ -152,18 +152,18 @@ double Trace::mean(std::size_t pe) const {
   return sum / static_cast<double>(busy[pe].size());
 }
 
-std::string trace_section(const std::vector<Trace>& traces) {
-  std::string out =
+Markup trace_section(const std::vector<Trace>& traces) {
+  Markup out(
       "<h2 id=\"traces\">Message-driven programs, over time</h2>\n<p>How busy each PE was from the beginning "
       "of "
       "a job to its end: the darker, the more. What is pale on one PE and dark on another is what "
-      "<code>balance()</code> can even out.</p>\n";
+      "<code>balance()</code> can even out.</p>\n");
   for (const Trace& trace : traces) {
-    out += "<h3>" + html(trace.name) + fmt::format(", {:.1f} ms</h3>\n<table>", trace.ms);
+    out += markup("<h3>{}, {:.1f} ms</h3>\n<table>", trace.name, trace.ms);
     for (std::size_t pe = 0; pe < trace.busy.size(); ++pe) {
-      out += fmt::format("<tr><th>PE {}</th><td class=\"wide\">{}</td><td>{:.0f} %</td>", pe,
-                         strip(trace.busy[pe], fmt::format("PE {} over time", pe)), trace.mean(pe));
-      if (pe < trace.held.size()) out += fmt::format("<td>{} held</td>", kib(trace.held[pe]));
+      out += markup("<tr><th>PE {}</th><td class=\"wide\">{}</td><td>{:.0f} %</td>", pe,
+                    strip(trace.busy[pe], fmt::format("PE {} over time", pe)), trace.mean(pe));
+      if (pe < trace.held.size()) out += markup("<td>{} held</td>", kib(trace.held[pe]));
       out += "</tr>";
     }
     out += "</table>\n";
@@ -171,8 +171,8 @@ std::string trace_section(const std::vector<Trace>& traces) {
     if (trace.methods.empty()) continue;
     out += "<table><tr><th>Entry method</th><th>runs of a microsecond or more</th><th>ms in all</th></tr>";
     for (std::size_t i = 0; i < std::min(trace.methods.size(), most_methods); ++i)
-      out += fmt::format("<tr><td><code>{}</code></td><td>{}</td><td>{:.1f}</td></tr>",
-                         html(trace.methods[i].name), trace.methods[i].runs, trace.methods[i].ms);
+      out += markup("<tr><td><code>{}</code></td><td>{}</td><td>{:.1f}</td></tr>", trace.methods[i].name,
+                    trace.methods[i].runs, trace.methods[i].ms);
     out += "</table>\n";
   }
   return out;

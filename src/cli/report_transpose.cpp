@@ -44,7 +44,7 @@ class Chart {
  public:
   Chart(std::string title, std::vector<double> xs, bool log_y)
       : title_(std::move(title)), xs_(std::move(xs)), log_y_(log_y) {}
-  std::string draw(const std::function<double(double, const TransposeWay&)>& value);
+  Markup draw(const std::function<double(double, const TransposeWay&)>& value);
   void mark(double x, double y) { marks_.emplace_back(x, y); }  // a published figure
 
  private:
@@ -56,7 +56,7 @@ class Chart {
     const double part = log_y_ ? std::log(y / low_) / std::log(high_ / low_) : (y - low_) / (high_ - low_);
     return height - bottom - part * (height - top - bottom);
   }
-  [[nodiscard]] std::string axes() const;
+  [[nodiscard]] Markup axes() const;
 
   std::string title_;
   std::vector<double> xs_;
@@ -65,36 +65,34 @@ class Chart {
   double low_ = 0, high_ = 0;
 };
 
-std::string Chart::axes() const {
-  std::string out = fmt::format("<line class=\"base\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>", left,
-                                width - right, height - bottom);
+Markup Chart::axes() const {
+  Markup out = markup("<line class=\"base\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>", left,
+                      width - right, height - bottom);
   for (const double x : {xs_.front(), xs_[xs_.size() / 2], xs_.back()})
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", at_x(x), height - 6,
-                       x == xs_.back() ? "end" : "middle", x);
+    out += markup("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", at_x(x), height - 6,
+                  x == xs_.back() ? "end" : "middle", x);
   for (const double y : {low_, high_})
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.{}f}</text>", left - 5,
-                       at_y(y) + 4, y, y < 10 ? 1 : 0);
+    out += markup("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.{}f}</text>", left - 5, at_y(y) + 4,
+                  y, y < 10 ? 1 : 0);
   return out;
 }
 
-std::string Chart::draw(const std::function<double(double, const TransposeWay&)>& value) {
+Markup Chart::draw(const std::function<double(double, const TransposeWay&)>& value) {
   low_ = log_y_ ? 1e300 : 0, high_ = 0;
   for (const double x : xs_)
     for (const Series& series : two_series) {
       low_ = std::min(low_, value(x, series.way));
       high_ = std::max(high_, value(x, series.way));
     }
-  std::string out =
-      fmt::format("<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">",
-                  html(title_), width, height) +
-      axes();
+  Markup out = markup("<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">{3}",
+                      title_, width, height, axes());
   for (const Series& series : two_series) {
-    out += fmt::format("<polyline class=\"{}\" points=\"", series.type);
-    for (const double x : xs_) out += fmt::format("{:.1f},{:.1f} ", at_x(x), at_y(value(x, series.way)));
+    out += markup("<polyline class=\"{}\" points=\"", series.type);
+    for (const double x : xs_) out += markup("{:.1f},{:.1f} ", at_x(x), at_y(value(x, series.way)));
     out += "\"/>";
   }
   for (const auto& [x, y] : marks_)
-    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", at_x(x), at_y(y));
+    out += markup("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", at_x(x), at_y(y));
   return out + "</svg></figure>\n";
 }
 
@@ -111,10 +109,10 @@ double speed_of(double side, double nodes, const TransposeWay& way) {
 }
 
 // Slide 22: which part of the time each step takes, of both programs and two sizes.
-std::string shares() {
+Markup shares() {
   constexpr const char* names[] = {"reorder", "on node", "between", "transpose", "sync"};
   constexpr double left = 92, width = 340, row = 22, shade[] = {0.9, 0.2, 0.55, 0.75, 0.3};
-  std::string out = fmt::format(
+  Markup out = markup(
       "<figure><h4>Steps, from the left: {}, {}, {}, {}, {}</h4><svg viewBox=\"0 0 {} {}\" role=\"img\" "
       "aria-label=\"parts of the steps\">",
       names[0], names[1], names[2], names[3], names[4], width, 4 * row);
@@ -122,14 +120,14 @@ std::string shares() {
   for (const double side : {1000.0, 10000.0})
     for (const Series& series : two_series) {
       const TransposeSteps s = steps_of(side, 16, series.way);
-      out += fmt::format("<text x=\"0\" y=\"{:.1f}\">{}x{}, {}</text>", y + 13, series.way.ranks,
-                         series.way.threads, side);
+      out += markup("<text x=\"0\" y=\"{:.1f}\">{}x{}, {}</text>", y + 13, series.way.ranks,
+                    series.way.threads, side);
       double x = left;
       int step = 0;
       for (const double seconds :
            {s.local_reorder, s.on_node, s.between_nodes, s.local_transpose, s.synchronisation}) {
         const double wide = seconds / s.total() * (width - left);
-        out += fmt::format(
+        out += markup(
             "<rect class=\"ours\" style=\"opacity:{:.2f}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
             "height=\"14\"><title>{}: {:.3g} ms</title></rect>",
             shade[step], x, y + 2, wide, names[step], seconds * 1e3);
@@ -141,7 +139,7 @@ std::string shares() {
   return out + "</svg></figure>\n";
 }
 
-std::string pictures() {
+Markup pictures() {
   const std::vector<double> sides = {200, 316, 500, 1000, 2000, 3162, 5000, 10000, 20000, 31623};
   const std::vector<double> nodes = {1, 2, 4, 8, 16, 32, 64};
   Chart between("Between nodes, ms, over rows of the matrix, 16 nodes", sides, true);
@@ -150,7 +148,7 @@ std::string pictures() {
     speed.mark(side, c);
   Chart scaling("Transpose, Mword/s of all nodes, over nodes, 10000 x 10000", nodes, true);
   Chart small("The same, 1000 x 1000", nodes, true);
-  return "<div class=\"policies\">\n" +
+  return Markup("<div class=\"policies\">\n") +
          between.draw([](double x, auto& way) { return 1e3 * steps_of(x, 16, way).between_nodes; }) +
          speed.draw([](double x, auto& way) { return speed_of(x, 16, way) / 16; }) +
          scaling.draw([](double x, auto& way) { return speed_of(10000, x, way); }) +
@@ -171,10 +169,10 @@ std::string transpose_model_text(const BenchFile& file) {
   return out;
 }
 
-std::string transpose_model_html(const BenchFile& file) {
+Markup transpose_model_html(const BenchFile& file) {
   const std::vector<Compared> rows = compared(file);
-  if (rows.empty()) return "";
-  std::string out =
+  if (rows.empty()) return {};
+  Markup out(
       "<h2 id=\"transpose\">Ranks or threads: the transpose of seed 002</h2>\n<p class=\"note\">Predictions "
       "of nigh's cost "
       "model for 16 nodes of an IBM SP (4 x POWER3-II each), the machine of Haan (SCICOMP 2000); nothing in "
@@ -183,12 +181,11 @@ std::string transpose_model_html(const BenchFile& file) {
       "The four transpose "
       "speeds are what the model's latency, bandwidths and barrier are fitted to.</p>\n<div "
       "class=\"peers\"><table><tr><th>ranks x "
-      "threads, words</th><th class=\"n\">predicted</th><th class=\"n\">published</th><th></th></tr>\n";
+      "threads, words</th><th class=\"n\">predicted</th><th class=\"n\">published</th><th></th></tr>\n");
   for (const Compared& c : rows)
-    out += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{:.4g} {}</td><td class=\"n\">{:.4g}</td><td>{}</td></tr>\n",
-        html(c.ours->case_name), c.ours->value.median, html(c.ours->unit), c.theirs->value.median,
-        difference(c));
+    out +=
+        markup("<tr><td>{}</td><td class=\"n\">{:.4g} {}</td><td class=\"n\">{:.4g}</td><td>{}</td></tr>\n",
+               c.ours->case_name, c.ours->value.median, c.ours->unit, c.theirs->value.median, difference(c));
   return out + "</table></div>\n" + pictures();
 }
 

@@ -7,8 +7,10 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "machine/machine.hpp"
+#include "machine/markup.hpp"
 
 namespace nigh {
 
@@ -25,11 +27,11 @@ std::string draw_text(const Machine& machine, const PuMarks& marks = {}, int wid
 // The node-to-node matrices (SLIT, bandwidth, latency) as aligned tables with the source of each figure.
 std::string draw_matrices(const Machine& machine, int width = 80);
 
-// Text from outside as it may go to a terminal or into a picture: control characters and broken UTF-8 become
-// '?'.
-std::string printable(const std::string& text);
+// Text from outside as it may go to a terminal or into a picture: control characters, but for those `kept`,
+// and broken UTF-8 become '?'.
+std::string printable(std::string_view text, std::string_view kept = {});
 
 // One self-contained <svg> element, readable in light and dark pages, no script, no outside reference.
-std::string draw_svg(const Machine& machine, const PuMarks& marks = {});
+Markup draw_svg(const Machine& machine, const PuMarks& marks = {});
 
 }  // namespace nigh

@@ -169,7 +169,7 @@ DrawBox ModelMaker::box(int index) {
 }
 
 // Length of the well-formed UTF-8 sequence at `at`, 0 when it is none.
-std::size_t utf8_length(const std::string& text, std::size_t at) {
+std::size_t utf8_length(std::string_view text, std::size_t at) {
   auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   unsigned lead = byte(at);
   std::size_t n = lead < 0x80                   ? 1
@@ -218,12 +218,12 @@ std::string format_bytes(std::uint64_t bytes) {
   return text + ' ' + unit;
 }
 
-std::string printable(const std::string& text) {
+std::string printable(std::string_view text, std::string_view kept) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t n = utf8_length(text, at);
     auto c = static_cast<unsigned char>(text[at]);
-    bool fine = n > 0 && c >= ' ' && c != 0x7f;
+    bool fine = n > 0 && ((c >= ' ' && c != 0x7f) || kept.find(text[at]) != std::string_view::npos);
     out += fine ? text.substr(at, n) : "?";
     at += std::max<std::size_t>(n, 1);
   }

@@ -5,8 +5,6 @@
 // of a page's proportions, so a laptop and a machine of 512 PUs both come out well shaped. Colours are
 // classes with a light and a dark form; ink is currentColor, so the picture takes the page's own where it is
 // inlined.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "machine/draw_model.hpp"
@@ -43,23 +41,6 @@ struct Laid {
   std::vector<std::string> title;  // lines
 };
 
-std::string escape(const std::string& text) {
-  std::string out;
-  for (char c : printable(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 // The parts of a title in lines that fit into `room`, as far as whole parts do.
 std::vector<std::string> title_lines(const DrawBox& box, double room) {
   std::vector<std::string> out;
@@ -84,7 +65,7 @@ double frame_of(Size s) { return std::max(s.w / aspect, s.h); }
 class SvgDrawer {
  public:
   SvgDrawer(const Machine& machine, const PuMarks& marks);
-  std::string draw();
+  Markup draw();
 
  private:
   [[nodiscard]] Size grid(const std::vector<Laid>& boxes, std::size_t columns) const;
@@ -96,14 +77,14 @@ class SvgDrawer {
   void put_boxes(const Laid& laid, double x, double y);
   void put_cells(const Laid& laid, double x, double y);
   void put_pu(int pu, double x, double y);
-  [[nodiscard]] std::string head(Size size) const;
+  [[nodiscard]] Markup head(Size size) const;
 
   const Machine& machine_;
   const PuMarks& marks_;
   DrawBox root_;
   double pu_width_ = 24;
   double pu_height_ = 20;
-  std::string out_;
+  Markup out_;
 };
 
 SvgDrawer::SvgDrawer(const Machine& machine, const PuMarks& marks)
@@ -192,24 +173,24 @@ Laid SvgDrawer::lay(const DrawBox& box) const {
 void SvgDrawer::put_pu(int pu, double x, double y) {
   auto mark = marks_.find(pu);
   double middle = x + pu_width_ / 2;
-  auto rect = [&](const std::string& style) {
-    out_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" {}/>", x,
-                        y, pu_width_, pu_height_, style);
+  auto rect = [&](const Markup& style) {
+    out_ += markup("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" {}/>", x, y,
+                   pu_width_, pu_height_, style);
   };
   if (mark == marks_.end() || mark->second.color < 0) {
     bool off = mark != marks_.end();
-    rect(off ? "class=\"nigh-off\"" : "class=\"nigh-pu\"");
-    out_ += fmt::format("<text class=\"nigh-num{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-                        off ? " nigh-dim" : "", middle, y + pu_height_ / 2 + 4, pu);
+    rect(markup("class=\"{}\"", off ? "nigh-off" : "nigh-pu"));
+    out_ += markup("<text class=\"nigh-num{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", off ? " nigh-dim" : "",
+                   middle, y + pu_height_ / 2 + 4, pu);
     return;
   }
   auto colour = palette_color(mark->second.color);
   auto text = ink_on(colour);
-  rect(fmt::format("fill=\"{}\"", hex(colour)));
-  out_ += fmt::format("<text class=\"nigh-mark\" x=\"{:.1f}\" y=\"{:.1f}\" style=\"fill:{}\">{}</text>",
-                      middle, y + 14, hex(text), escape(mark->second.text));
-  out_ += fmt::format("<text class=\"nigh-small\" x=\"{:.1f}\" y=\"{:.1f}\" style=\"fill:{}\">{}</text>",
-                      middle, y + 26, hex(text), pu);
+  rect(markup("fill=\"{}\"", hex(colour)));
+  out_ += markup("<text class=\"nigh-mark\" x=\"{:.1f}\" y=\"{:.1f}\" style=\"fill:{}\">{}</text>", middle,
+                 y + 14, hex(text), mark->second.text);
+  out_ += markup("<text class=\"nigh-small\" x=\"{:.1f}\" y=\"{:.1f}\" style=\"fill:{}\">{}</text>", middle,
+                 y + 26, hex(text), pu);
 }
 
 void SvgDrawer::put_cells(const Laid& laid, double x, double y) {
@@ -220,13 +201,13 @@ void SvgDrawer::put_cells(const Laid& laid, double x, double y) {
     const std::size_t row = i / laid.cell_columns;
     double cy = y + static_cast<double>(row) * (core.h + core_gap);
     double wide = 2 * core_pad + static_cast<double>(cell.pus.size()) * (pu_width_ + pu_gap) - pu_gap;
-    out_ += fmt::format(
+    out_ += markup(
         "<rect class=\"nigh-core\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"6\"/>",
         cx, cy, wide, core.h);
     for (std::size_t k = 0; k < cell.pus.size(); ++k)
       put_pu(cell.pus[k], cx + core_pad + static_cast<double>(k) * (pu_width_ + pu_gap), cy + core_pad);
-    out_ += '\n';
+    out_ += "\n";
   }
 }
 
@@ -248,13 +229,14 @@ void SvgDrawer::put_title(const Laid& laid, double x, double y) {
   const auto& box = *laid.box;
   bool named = box.kinds.empty() || (box.kinds.front() != Kind::l3 && box.kinds.front() != Kind::l2);
   for (std::size_t i = 0; i < laid.title.size(); ++i) {
-    std::string line = escape(laid.title[i]);
+    const std::string& text = laid.title[i];
+    Markup line = escaped(text);
     if (i == 0 && named) {
-      std::string first = escape(box.title[0].substr(0, box.title[0].find(',')));
-      line = "<tspan class=\"nigh-name\">" + first + "</tspan>" + line.substr(first.size());
+      const std::size_t end = std::min(box.title[0].find(','), box.title[0].size());
+      line = markup("<tspan class=\"nigh-name\">{}</tspan>{}", text.substr(0, end), text.substr(end));
     }
-    out_ += fmt::format("<text class=\"nigh-title\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x,
-                        y + line_height * static_cast<double>(i), line);
+    out_ += markup("<text class=\"nigh-title\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x,
+                   y + line_height * static_cast<double>(i), line);
   }
 }
 
@@ -262,7 +244,7 @@ void SvgDrawer::put(const Laid& laid, Size size, double x, double y) {
   const auto& box = *laid.box;
   if (!laid.title.empty()) {
     const char* look = box.has(Kind::numa) ? (box.pus.empty() ? "nigh-memory" : "nigh-node") : "nigh-box";
-    out_ += fmt::format(
+    out_ += markup(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"8\"/>\n",
         look, x, y, size.w, size.h);
@@ -275,13 +257,13 @@ void SvgDrawer::put(const Laid& laid, Size size, double x, double y) {
   put_boxes(laid, x, y);
 }
 
-std::string SvgDrawer::head(Size size) const {
+Markup SvgDrawer::head(Size size) const {
   std::string name = machine_.title.empty() ? machine_.name : machine_.title;
   if (name.empty()) name = "machine";
-  std::string out = fmt::format(
+  Markup out = markup(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"nigh-machine\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
-      size.w, size.h, escape(name));
+      size.w, size.h, name);
   out +=
       "<style>\n"
       ".nigh-machine{color:#1c2430;font-family:Inter,\"Segoe UI\",\"DejaVu Sans\",Helvetica,Arial,sans-serif;"
@@ -306,14 +288,14 @@ std::string SvgDrawer::head(Size size) const {
       "fill-opacity:.55}.nigh-machine .nigh-box{fill-opacity:.06}.nigh-machine .nigh-node{fill-opacity:.16;"
       "stroke:#6ea0ff}}\n"
       "</style>\n";
-  out += fmt::format(
+  out += markup(
       "<text class=\"nigh-head\" x=\"{0:.0f}\" y=\"32\">{1}</text>\n"
       "<text class=\"nigh-sub\" x=\"{0:.0f}\" y=\"52\">{2}</text>\n",
-      margin, escape(name), escape(machine_.summary()));
+      margin, name, machine_.summary());
   return out;
 }
 
-std::string SvgDrawer::draw() {
+Markup SvgDrawer::draw() {
   Laid laid = lay(root_);
   std::string name = machine_.title.empty() ? machine_.name : machine_.title;
   double words = std::max(10.9 * display_width(name), char_width * display_width(machine_.summary()));
@@ -323,8 +305,6 @@ std::string SvgDrawer::draw() {
 }
 }  // namespace
 
-std::string draw_svg(const Machine& machine, const PuMarks& marks) {
-  return SvgDrawer(machine, marks).draw();
-}
+Markup draw_svg(const Machine& machine, const PuMarks& marks) { return SvgDrawer(machine, marks).draw(); }
 
 }  // namespace nigh

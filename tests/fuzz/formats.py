@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The tool itself on damaged files of every format that it reads, and on hostile words: it must end by itself, soon, with
-# a status of its own and a sentence, and its pages must hold no markup of others. Built with sanitizers (make fuzz) it
-# must have nothing to report. Every failure is printed with its seed. Usage: formats.py NIGH COUNT [SEED]
+# a status of its own and a sentence, and its pages and pictures must hold no markup of others. Built with sanitizers
+# (make fuzz) it must have nothing to report. Every failure is printed with its seed. Usage: formats.py NIGH COUNT [SEED]
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60  # s
 EVIL = '<script>"\'&</script>\x1b[31m'
+XML_EVIL = b"&lt;script>&quot;'&amp;&lt;/script>"
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
@@ -42,13 +44,18 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
 
 
 def evil_texts(rng: random.Random, data: bytes) -> bytes:
-    """JSON with hostile text in the place of one in three texts."""
+    """JSON with hostile text or another type in the place of few or of many texts, or XML with the former in its values."""
+    if data[:1] == b"<":
+        return re.sub(rb'(?<= value=")[^"]*', lambda found: found[0] + XML_EVIL if rng.random() < 0.5 else found[0], data)
+
+    part = rng.choice((0.02, 0.3))
+
     def walk(at):
         if isinstance(at, dict):
             return {key: walk(value) for key, value in at.items()}
         if isinstance(at, list):
             return [walk(value) for value in at]
-        return EVIL if isinstance(at, str) and rng.random() < 0.3 else at
+        return rng.choice((EVIL, EVIL, EVIL, 3, None, [])) if isinstance(at, str) and rng.random() < part else at
     return json.dumps(walk(json.loads(data))).encode()
 
 
@@ -63,16 +70,31 @@ def formats(nigh: str, folder: Path):
               "verified": True, "runtime": "libgomp", "teams": "2x1", "result": "triad", "values": [1, 2, 3], "moves": 0}
     save = folder / "save"
     ours(nigh, "bench", "transpose-model", "--save", str(save))
+    rates = [dict(record, bench="copy", result=f"copy {size}") for size in ("32 KiB", "2 MiB")]
+    steps = [dict(record, bench="transpose-steps", case=f"{hosts} hosts", subject=subject, size_bytes=size, runtime="three-steps",
+                  teams="1x2", result="total", unit="ms", median=size * 1e-6)
+             for hosts in (2, 4) for subject in ("measured", "predicted") for size in (2000000, 8000000)]
+    peers = {"format": "nigh-peers", "version": 1, "machine": "barcelona",
+             "runs": [{"case": "4x4", "runtime": "libgomp", "subject": "nigh", "right": True, "how": ["right*"]},
+                      {"case": "4x4", "runtime": "libgomp", "subject": "unbound", "right": False, "how": ["moved"]}]}
+    xml = (ROOT / "tests/machines/node-in-the-depth.xml").read_bytes()
+    xml = re.sub(rb'(<object type="Machine"[^>]*>)', rb'\1<info name="CPUModel" value="a processor"/>', xml, count=1)
     trace = {"traceEvents": [{"ph": "X", "name": "Cell::step", "pid": 0, "tid": 0, "ts": 0, "dur": 5.5},
                              {"ph": "C", "name": "PE 0 busy %", "pid": 0, "tid": 0, "ts": 1, "args": {"busy": 50}}],
              "footprint": [], "otherData": {"written by": "nigh chare"}}
     report = ["report", "--no-run", "--machine", "barcelona", "--out", "PAGE"]
     yield "machine", ours(nigh, "machine", "--model", "winterhawk2", "--json"), ["plan", "--teams", "2,scatter", "--machine", "FILE"]
     yield "machine drawn", ours(nigh, "machine", "--model", "opteron-6272", "--json"), ["machine", "--svg", "--machine", "FILE"]
+    yield "machine in XML", xml, ["machine", "--svg", "--machine", "FILE"]
+    yield "machine on the page", xml, [*report[:2], "--machine", "FILE", *report[4:]]
     yield "model", ours(nigh, "machine", "--model", "winterhawk2", "--json"), ["plan", "--transpose", "99x99", "--machine", "FILE"]
     yield "bench", save.read_bytes(), [*report, "--bench", "FILE"]
-    yield "bench record", json.dumps({"format": "nigh-bench", "version": 1, "machine": {}, "records": [record],
-                                      "absent": []}).encode(), [*report, "--bench", "FILE"]
+    told = {"where": "a bed", "cpu": "x", "summary": "y", "mask": "0", "kernel": "6", "started": "now"}
+    for form, records in {"record": [record], "matrix": [dict(record, bench="mpi-pingpong", result="8 B")], "rates": rates,
+                          "steps": steps}.items():
+        yield f"bench {form}", json.dumps({"format": "nigh-bench", "version": 1, "machine": told, "records": records,
+                                           "absent": []}).encode(), [*report, "--bench", "FILE"]
+    yield "peers", json.dumps(peers).encode(), [*report, "--peers", "FILE"]
     yield "trace", json.dumps(trace).encode(), [*report, "--trace", "FILE"]
     yield "account", b"nigh: plan 2,scatter: 2 threads\n", [*report, "--account", "FILE"]
     yield "spec", b"4,scatter,4,subscatter", ["plan", "--model", "barcelona", "--teams", "TEXT"]
@@ -91,8 +113,8 @@ def complaint(words: list[str], page: Path) -> str:
         return f"status {got.returncode}: {got.stderr[-2000:].decode(errors='replace')}"
     if got.returncode != 0 and got.stderr.count(b"\n") != 1:
         return f"not one sentence: {got.stderr.decode(errors='replace')}"
-    if page.exists() and b"<script" in page.read_bytes():
-        return "the page has markup of others"
+    if (page.exists() and b"<script" in page.read_bytes()) or (b"<svg" in got.stdout and b"<script" in got.stdout):
+        return "the page or the picture has markup of others"
     return ""
 
 
@@ -102,12 +124,13 @@ def main() -> int:
     failures = tried = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        file, page = folder / "file.json", folder / "page.html"
+        page = folder / "page.html"
         for form, sound, command in formats(nigh, folder):
+            file = folder / ("file.xml" if sound[:1] == b"<" else "file.json")
             for i in range(count + 1):
                 rng = random.Random(f"{seed} {form} {i}")
                 data = sound if i == 0 else mutated(rng, sound)
-                if i > 0 and i % 4 == 0 and sound[:1] == b"{":
+                if i > 0 and i % 4 == 0 and sound[:1] in b"{<":
                     data = evil_texts(rng, sound)
                 file.write_bytes(data)
                 text = data.replace(b"\0", b" ").decode(errors="surrogateescape")
