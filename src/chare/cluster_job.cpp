@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "chare/pe.hpp"
 #include "sys/launchers.hpp"
 #include "sys/mpi_library.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::chare {
 
@@ -41,23 +43,15 @@ struct Card {
   char host[64] = {};
 };
 
-// 0: none that could be meant.
-int number(const char* text) {
-  const long value = std::strtol(text, nullptr, 10);
-  return value >= 0 && value <= 100'000'000 ? static_cast<int>(value) : 0;
-}
-
 }  // namespace
 
 int started_by_mpi() {
   const sys::LauncherVariables* const one = launcher();
-  const char* const size = one ? std::getenv(one->size) : nullptr;
-  return size ? number(size) : 0;
+  return one ? std::max(sys::launcher_number(sys::lookup_variable, nullptr, one->size), 0) : 0;
 }
 
 bool spans_nodes(int here) {
-  const char* const pretended = std::getenv("NIGH_MPI_FAKE_NODES");
-  return started_by_mpi() > here || (started_by_mpi() > 1 && pretended && number(pretended) > 1);
+  return started_by_mpi() > here || (started_by_mpi() > 1 && sys::pretended_nodes() > 1);
 }
 
 // Where all PEs run, and that they run one program.

@@ -11,6 +11,7 @@
 #include "space/pager.hpp"
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::space {
 
@@ -38,12 +39,12 @@ static constinit std::atomic<std::int64_t> g_credited_at{0};
 void huge_start() {
   char word[32];
   sys::raw_shmem_huge(word, sizeof word);
-  const char* wish = start_environment("NIGH_SPACE_HUGE");
-  if (wish != nullptr && strcmp(wish, "never") == 0) return;
-  if (wish == nullptr && sys::raw_cpus_online() < g_slot.state.size) return;
+  const int wish = sys::word_in_variable("NIGH_SPACE_HUGE", {"never", "lazy", "eager"}, look_up_at_start);
+  if (wish == 0) return;
+  if (wish < 0 && sys::raw_cpus_online() < g_slot.state.size) return;
   if (strcmp(word, "deny") == 0) return;
   g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
-  const bool eager = wish != nullptr ? strcmp(wish, "eager") == 0 : g_slot.nodes == 1;
+  const bool eager = wish >= 0 ? wish == 2 : g_slot.nodes == 1;
   g_mode = eager ? Mode::eager : Mode::lazy;
 }
 
