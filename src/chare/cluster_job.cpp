@@ -40,6 +40,7 @@ const sys::LauncherVariables* launcher() {
 struct Card {
   std::uint64_t digest = 0;
   std::uint32_t free_places = 0;  // space::CommonRange
+  std::uint64_t mark = 0;         // of its first mailbox
   char host[64] = {};
 };
 
@@ -59,6 +60,7 @@ bool Pe::meet() {
   Card card;
   card.digest = entries_.digest;
   std::uint32_t free_places = card.free_places = kind_.range->free_places();
+  card.mark = mailboxes_[0]->mark;
   ::gethostname(card.host, sizeof card.host - 1);
   std::string mine(reinterpret_cast<const char*>(&card), sizeof card);
   for (std::uint32_t rank = 0; rank < local_; ++rank)
@@ -77,6 +79,7 @@ bool Pe::meet() {
                    number_);
       return false;
     }
+    if (process == 0) cluster_->mark.store(card.mark, std::memory_order_relaxed);
     free_places &= card.free_places;
     const auto found = std::find(hosts.begin(), hosts.end(), card.host);
     const int host = static_cast<int>(found - hosts.begin());
