@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cli/bench_fingerprint.hpp"
+#include "cli/commands.hpp"
 #include "cli/launched.hpp"
 #include "cli/report_steps.hpp"
 #include "machine/load.hpp"
@@ -158,6 +159,8 @@ Result<BenchFile> run_transpose_steps(const StepsRequest& request) {
   if (!lines) return tl::unexpected(lines.error());
   const auto probe = load_probe(*machine);
   const auto mpi = load_mpi_probe(*machine);
+  tell_if_unused("bench", probe);
+  tell_if_unused("bench", mpi);
   std::vector<std::string> rests_on;
   auto file = steps_of_lines(*lines, [&](const TransposeDemand& demand, const TransposeWay& way) {
     const TransposeCosts costs =
