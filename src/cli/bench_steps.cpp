@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "cli/bench_fingerprint.hpp"
-#include "cli/commands.hpp"
 #include "cli/launched.hpp"
 #include "cli/report_steps.hpp"
 #include "machine/load.hpp"
@@ -159,8 +159,6 @@ Result<BenchFile> run_transpose_steps(const StepsRequest& request) {
   if (!lines) return tl::unexpected(lines.error());
   const auto probe = load_probe(*machine);
   const auto mpi = load_mpi_probe(*machine);
-  tell_if_unused("bench", probe);
-  tell_if_unused("bench", mpi);
   std::vector<std::string> rests_on;
   auto file = steps_of_lines(*lines, [&](const TransposeDemand& demand, const TransposeWay& way) {
     const TransposeCosts costs =
@@ -169,6 +167,8 @@ Result<BenchFile> run_transpose_steps(const StepsRequest& request) {
     return forecast(costs, demand, way);
   });
   if (!file) return file;
+  if (!probe && probe.error().sys_errno != ENOENT) rests_on.push_back(probe.error().message);
+  if (!mpi && mpi.error().sys_errno != ENOENT) rests_on.push_back(mpi.error().message);
   file->machine = fingerprint(*machine, *mask, sys::Os());
   file->machine["where"] = fmt::format("ranks started by {}", fmt::join(request.launcher, " "));
   file->machine["rests_on"] = rests_on;
