@@ -39,9 +39,9 @@ bench: build
 
 fuzz: build
 	@build/tests/nigh_fuzz --count 10000000
-	@cmake --preset asan && cmake --build --preset asan --target nigh_command nigh_fuzz
+	@cmake --preset asan && cmake --build --preset asan --target nigh_command nigh_fuzz nigh_fuzz_checkpoint
 	@build/asan/tests/nigh_fuzz --count 200000
-	@python3 tests/fuzz/formats.py build/asan/bin/nigh 400
+	@python3 tests/fuzz/formats.py build/asan/bin/nigh build/asan/tests/nigh_fuzz_checkpoint 400
 
 soak: build
 	@NIGH_SOAK=1 ctest --test-dir build --output-on-failure -L 'vm|openmp|soak|long'

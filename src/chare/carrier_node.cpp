@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sys/variables.hpp"
+
 namespace nigh::chare {
 
 namespace {
@@ -20,8 +22,7 @@ std::string name_of_node(const Carrier& carrier) {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
   std::string out = host;
-  const char* const pretended = std::getenv("NIGH_MPI_FAKE_NODES");
-  const std::uint64_t nodes = pretended ? std::strtoul(pretended, nullptr, 10) : 0;
+  const auto nodes = static_cast<std::uint64_t>(sys::pretended_nodes());
   if (nodes > 1) out += "/" + std::to_string(carrier.process() * nodes / carrier.processes());
   return out;
 }

@@ -27,8 +27,9 @@ struct Cluster {
   Carrier* carrier = nullptr;
   std::vector<std::uint32_t> first_of;  // PE of each process, and how many there are in all
   bool has_thread = false;
-  std::vector<plan::Seat> seats;      // of all PEs; for the first of this process
-  message::atomic<bool> met = false;  // the driver may begin
+  std::vector<plan::Seat> seats;            // of all PEs; for the first of this process
+  message::atomic<bool> met = false;        // the driver may begin
+  message::atomic<std::uint64_t> mark = 0;  // of the first process, random
 
   [[nodiscard]] std::uint32_t first() const { return first_of[carrier->process()]; }
   [[nodiscard]] std::uint32_t local() const { return first_of[carrier->process() + 1] - first(); }

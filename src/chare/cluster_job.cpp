@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "chare/pe.hpp"
 #include "sys/launchers.hpp"
 #include "sys/mpi_library.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::chare {
 
@@ -38,26 +40,19 @@ const sys::LauncherVariables* launcher() {
 struct Card {
   std::uint64_t digest = 0;
   std::uint32_t free_places = 0;  // space::CommonRange
+  std::uint64_t mark = 0;         // of its first mailbox
   char host[64] = {};
 };
-
-// 0: none that could be meant.
-int number(const char* text) {
-  const long value = std::strtol(text, nullptr, 10);
-  return value >= 0 && value <= 100'000'000 ? static_cast<int>(value) : 0;
-}
 
 }  // namespace
 
 int started_by_mpi() {
   const sys::LauncherVariables* const one = launcher();
-  const char* const size = one ? std::getenv(one->size) : nullptr;
-  return size ? number(size) : 0;
+  return one ? std::max(sys::launcher_number(sys::lookup_variable, nullptr, one->size), 0) : 0;
 }
 
 bool spans_nodes(int here) {
-  const char* const pretended = std::getenv("NIGH_MPI_FAKE_NODES");
-  return started_by_mpi() > here || (started_by_mpi() > 1 && pretended && number(pretended) > 1);
+  return started_by_mpi() > here || (started_by_mpi() > 1 && sys::pretended_nodes() > 1);
 }
 
 // Where all PEs run, and that they run one program.
@@ -65,6 +60,7 @@ bool Pe::meet() {
   Card card;
   card.digest = entries_.digest;
   std::uint32_t free_places = card.free_places = kind_.range->free_places();
+  card.mark = mailboxes_[0]->mark;
   ::gethostname(card.host, sizeof card.host - 1);
   std::string mine(reinterpret_cast<const char*>(&card), sizeof card);
   for (std::uint32_t rank = 0; rank < local_; ++rank)
@@ -83,6 +79,7 @@ bool Pe::meet() {
                    number_);
       return false;
     }
+    if (process == 0) cluster_->mark.store(card.mark, std::memory_order_relaxed);
     free_places &= card.free_places;
     const auto found = std::find(hosts.begin(), hosts.end(), card.host);
     const int host = static_cast<int>(found - hosts.begin());

@@ -87,8 +87,8 @@ void CommThread::reach(std::uint32_t stage) {
 void CommThread::write_footprint() {
   if (!kind_.trace) return;
   const std::uint32_t process = cluster_.carrier->process();
-  if (auto written = Recorder(process, cluster_.pes() + process).write(kind_.trace, pool_->accounts());
-      !written)
+  const Recorder::Goal goal{kind_.trace, cluster_.mark.load(std::memory_order_relaxed)};
+  if (auto written = Recorder(process, cluster_.pes() + process).write(goal, pool_->accounts()); !written)
     std::fprintf(stderr, "nigh chare: the communication thread: the trace: %s\n",
                  written.error().message.c_str());
 }

@@ -27,6 +27,7 @@ struct alignas(128) Mailbox {
   std::uint64_t digest = 0;                  // of the program's entry methods
   std::uint32_t free_places = 0;             // space::CommonRange
   char range_file[64] = {};                  // of the first PE of a space
+  std::uint64_t mark = 0;                    // random
   message::atomic<std::uint32_t> stage = 0;  // how far its end has come
   message::atomic<bool> stop = false;        // by whoever ends the job
   message::atomic<int> status = 0;

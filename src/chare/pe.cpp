@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "chare/pe.hpp"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -71,6 +73,7 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* 
   if (kind.processes)
     for (const core::Entry* entry : entries_.entries)
       written_.push_back(entry->travel >= core::Entry::Travel::written ? 1 : 0);
+  if (rank_ == 0) forget_what_was_told();
   if (kind.debug)
     debug_.found = [this](const message::PoolFault& fault) {
       fail(what_is(fault.tag) + " " + text(fault.kind));
@@ -96,6 +99,7 @@ bool Pe::open() {
   }
   mailbox_->digest = entries_.digest;
   mailbox_->seat = seat_here();
+  static_cast<void>(::getrandom(&mailbox_->mark, sizeof mailbox_->mark, 0));
   mailbox_->free_places = kind_.range->free_places();
   if (kind_.processes && rank_ == 0) {
     const std::string file = kind_.range->make_file();
@@ -452,18 +456,14 @@ void Pe::stop_here(int status) {
 }
 
 void Pe::failed(const char* what) {
+  if (!restoring_.empty())
+    return fail("restore: " + restoring_ + ": element " + text_of(being_made_.index) + ": " + what);
   std::string where = "PE " + std::to_string(number_);
   if (running_ && runs_on_)
     where += ": " + name_of(*running_) + " of element " + text_of(runs_on_->index());
   else if (running_)
     where += ": " + name_of(*running_);
   fail(where + ": " + what);
-}
-
-void Pe::fail(const std::string& what) {
-  if (!failed_) std::fprintf(stderr, "nigh chare: %s\n", what.c_str());
-  failed_ = true;
-  finish(1);
 }
 
 namespace core {

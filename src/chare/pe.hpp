@@ -285,6 +285,8 @@ class alignas(128) Pe {
   void in_turn(std::uint16_t array, std::function<void()> begin);
   void turn_is_over(std::uint16_t array);
   void fail(const std::string& what);
+  static void forget_what_was_told();  // by the jobs before this one
+  [[nodiscard]] Recorder::Goal goal_of_trace() const;
   void write_trace();
   void merge_trace();
   void stop_here(int status);  // the PEs of this process
@@ -353,6 +355,7 @@ class alignas(128) Pe {
   const core::ElementBase* runs_on_ = nullptr;
   message::PoolDebug debug_;
   std::unique_ptr<Recorder> recorder_;
+  std::string restoring_;  // the file, while an element is made of it
 };
 
 inline Header* Pe::make(void* memory, std::size_t bytes, std::uint16_t entry) const {

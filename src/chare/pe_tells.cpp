@@ -27,9 +27,13 @@ void Pe::record(const Header* message, std::int64_t begun, std::int64_t took) {
   recorder_->waits(begun, waiting);
 }
 
+Recorder::Goal Pe::goal_of_trace() const {
+  return {kind_.trace, cluster_ ? cluster_->mark.load(std::memory_order_relaxed) : mailboxes_[0]->mark};
+}
+
 void Pe::write_trace() {
   if (!recorder_) return;
-  if (auto written = recorder_->write(kind_.trace, pool_->accounts()); !written)
+  if (auto written = recorder_->write(goal_of_trace(), pool_->accounts()); !written)
     std::fprintf(stderr, "nigh chare: PE %u: the trace: %s\n", number_, written.error().message.c_str());
 }
 
@@ -81,7 +85,7 @@ void Pe::merge_trace() {
   if (!recorder_ || number_ != 0) return;
   const bool have_threads = cluster_ && cluster_->has_thread;
   const auto said =
-      Recorder::merge(kind_.trace, count_, entries_, have_threads ? cluster_->carrier->processes() : 0);
+      Recorder::merge(goal_of_trace(), count_, entries_, have_threads ? cluster_->carrier->processes() : 0);
   std::fprintf(stderr, "nigh chare: %s%s\n",
                said ? "" : "the trace: ", said ? said->c_str() : said.error().message.c_str());
 }
@@ -92,6 +96,42 @@ std::vector<message::OwnPart> Pe::own_parts() const {
   inbox_->own_parts(out);
   for (const auto& peer : peers_) peer->lane.own_parts(out);
   return out;
+}
+
+namespace {
+
+// What PEs of one process have all seen (a damaged file that each reads) is said by the first.
+class Told {
+ public:
+  bool is_news(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(last_, what) != what;
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    last_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string last_;
+};
+Told& told() {
+  static Told here;
+  return here;
+}
+
+}  // namespace
+
+void Pe::forget_what_was_told() { told().forget(); }
+
+void Pe::fail(const std::string& what) {
+  std::string line = what;  // it may quote a file
+  for (char& letter : line)
+    if (static_cast<unsigned char>(letter) < ' ' || letter == 0x7f) letter = '?';
+  if (!failed_ && told().is_news(line)) std::fprintf(stderr, "nigh chare: %s\n", line.c_str());
+  failed_ = true;
+  finish(1);
 }
 
 }  // namespace nigh::chare

@@ -8,6 +8,7 @@
 #include "chare/entries.hpp"
 #include "message/wait.hpp"
 #include "sys/os.hpp"
+#include "sys/run_folder.hpp"
 
 namespace nigh::chare {
 
@@ -103,7 +104,15 @@ void Recorder::ran(std::uint16_t entry, From from, std::size_t bytes, std::int64
     ++head_.left_out;
 }
 
-Result<void> Recorder::write(const std::string& path, const message::PoolAccounts* memory) {
+Result<std::string> Recorder::Goal::part(std::uint32_t pe) const {
+  const std::string name = ".nigh-" + std::to_string(mark) + "." + std::to_string(pe);
+  const std::size_t slash = path.rfind('/');
+  if (sys::is_replaced(path)) return path.substr(0, slash == std::string::npos ? 0 : slash + 1) + name;
+  const auto folder = sys::run_folder("chare");
+  return folder ? *folder + "/" + name : folder;
+}
+
+Result<void> Recorder::write(const Goal& goal, const message::PoolAccounts* memory) {
   std::vector<Row> rows;
   auto add_row = [&](std::uint32_t tag, const message::PoolAccount& account) {
     if (account.blocks_ever > 0)
@@ -124,7 +133,11 @@ Result<void> Recorder::write(const std::string& path, const message::PoolAccount
   append(out, intervals_.data(), intervals_.size());
   append(out, runs_.data(), runs_.size());
   append(out, rows.data(), rows.size());
-  return sys::write_file(path + "." + std::to_string(head_.pe), out);
+  const auto part = goal.part(head_.pe);
+  if (!part) return tl::unexpected(part.error());
+  auto written = sys::write_file(*part, out);
+  if (written) return {};
+  return sys::io_error("can't write " + goal.path, written.error().sys_errno);  // as it was named
 }
 
 }  // namespace nigh::chare

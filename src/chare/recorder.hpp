@@ -4,8 +4,10 @@
 // What a PE has done, for people: --chare-trace FILE. Runs of entry methods that took a microsecond or more,
 // one by one, and of all runs together how long the PE was busy, how many messages of which size came from
 // where, how many waited and what memory they had, in intervals that grow with the job; and at the end for
-// which entry methods that memory was. Then each PE leaves its part beside FILE, and so does a communication
-// thread, of its memory; PE 0 makes one of all (Chrome's trace format, which Perfetto reads).
+// which entry methods that memory was. Then each PE leaves its part, and so does a communication thread, of
+// its memory; PE 0 makes one of all (Chrome's trace format, which Perfetto reads). Parts lie beside FILE,
+// which all nodes see, or in a folder of this user where FILE is a device or a FIFO; under names that nobody
+// can guess, as nothing that is there may be touched.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +44,17 @@ class Recorder {
   void ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took,
            const message::PoolPeak& memory = {});
 
+  // Where the trace goes, and a random number that all PEs of the job have.
+  struct Goal {
+    std::string path;
+    std::uint64_t mark = 0;
+    [[nodiscard]] Result<std::string> part(std::uint32_t pe) const;
+  };
   // Its part. Errors: io.
-  Result<void> write(const std::string& path, const message::PoolAccounts* memory = nullptr);
+  Result<void> write(const Goal& goal, const message::PoolAccounts* memory = nullptr);
   // Of all PEs' parts, which go; behind them those of so many communication threads, numbered like PEs. What
   // there is to say in a line; errors: io, and parts that are not there.
-  static Result<std::string> merge(const std::string& path, std::uint32_t pes, const Entries& entries,
+  static Result<std::string> merge(const Goal& goal, std::uint32_t pes, const Entries& entries,
                                    std::uint32_t threads = 0);
 
  private:

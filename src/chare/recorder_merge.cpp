@@ -196,23 +196,37 @@ std::string Recorder::Merged::summary(std::uint32_t pes) const {
   return said;
 }
 
-Result<std::string> Recorder::merge(const std::string& path, std::uint32_t pes, const Entries& entries,
+namespace {
+
+// What is left when one of them can't be read.
+void remove_parts(const Recorder::Goal& goal, std::uint32_t parts) {
+  for (std::uint32_t pe = 0; pe < parts; ++pe)
+    if (const auto part = goal.part(pe)) std::remove(part->c_str());
+}
+
+}  // namespace
+
+Result<std::string> Recorder::merge(const Goal& goal, std::uint32_t pes, const Entries& entries,
                                     std::uint32_t threads) {
   Merged merged(entries);
   for (std::uint32_t pe = 0; pe < pes + threads; ++pe) {
     const std::string of_thread = "process " + std::to_string(pe - pes) + "'s communication thread",
                       who = pe < pes ? "PE " + std::to_string(pe) : of_thread;
-    auto part = Merged::read(path + "." + std::to_string(pe));
-    if (!part && part.error().code == Errc::invalid) return tl::unexpected(part.error());
-    if (!part) return fail_in(who + "'s part is not there", part.error());
+    const auto file = goal.part(pe);
+    auto part = file ? Merged::read(*file) : tl::unexpected(file.error());
+    if (!part) {
+      remove_parts(goal, pes + threads);
+      if (part.error().code == Errc::invalid) return tl::unexpected(part.error());
+      return fail_in(who + "'s part is not there", part.error());
+    }
     if (pe < pes) merged.add_pe(pe, *part);
     merged.add_footprint(who, *part);
   }
   std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" + merged.events +
                     "\n],\"footprint\":[" + merged.footprint + "],\n";
   add(out, "\"otherData\":{\"written by\":\"nigh chare\",\"runs left out\":%" PRIu64 "}}\n", merged.left_out);
-  if (auto written = sys::write_file(path, out); !written) return tl::unexpected(written.error());
-  return path + ": " + merged.summary(pes);
+  if (auto written = sys::write_file(goal.path, out); !written) return tl::unexpected(written.error());
+  return goal.path + ": " + merged.summary(pes);
 }
 
 }  // namespace nigh::chare

@@ -23,6 +23,8 @@ namespace {
 // Tests run beside each other, each in a process.
 std::string path() { return testing::TempDir() + "nigh-recorder-test-" + std::to_string(sys::own_pid()); }
 
+Recorder::Goal goal() { return {path(), 4711}; }
+
 // The values behind each occurrence of `word`.
 std::vector<double> values(const std::string& text, const std::string& word) {
   std::vector<double> out;
@@ -46,8 +48,8 @@ TEST(Recorder, IntervalsGrowWithTheJob) {
   for (std::int64_t i = 0; i < runs; ++i)  // 20 s, half of it busy
     recorder.ran(0, i % 4 == 0 ? Recorder::From::far : Recorder::From::here, 1024, begun + i * 2'000'000,
                  1'000'000);
-  ASSERT_TRUE(recorder.write(path()));
-  const auto said = Recorder::merge(path(), 1, Entries::all());
+  ASSERT_TRUE(recorder.write(goal()));
+  const auto said = Recorder::merge(goal(), 1, Entries::all());
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_NE(said->find(" 10000 messages, 25 % of them between PEs"), std::string::npos) << *said;
   const std::string text = sys::read_file(path()).value();
@@ -66,8 +68,8 @@ TEST(Recorder, RunsThatItHasNoRoomForAreTold) {
   const std::int64_t begun = message::now_ns();
   for (std::int64_t i = 0; i < 160'000; ++i)
     recorder.ran(0, Recorder::From::others, 64, begun + i * 3000, 2000);
-  ASSERT_TRUE(recorder.write(path()));
-  const auto said = Recorder::merge(path(), 1, Entries::all());
+  ASSERT_TRUE(recorder.write(goal()));
+  const auto said = Recorder::merge(goal(), 1, Entries::all());
   std::remove(path().c_str());
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_NE(said->find("; 10000 runs of entry methods were left out"), std::string::npos) << *said;
@@ -76,14 +78,14 @@ TEST(Recorder, RunsThatItHasNoRoomForAreTold) {
 TEST(Recorder, PartsThatAreNotThereAreTold) {
   Recorder recorder(0, 0);
   recorder.ran(0, Recorder::From::here, 64, message::now_ns(), 2000);
-  ASSERT_TRUE(recorder.write(path()));
-  const auto none = Recorder::merge(path(), 2, Entries::all());
+  ASSERT_TRUE(recorder.write(goal()));
+  const auto none = Recorder::merge(goal(), 2, Entries::all());
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("PE 1's part is not there"), std::string::npos) << none.error().message;
-  ASSERT_TRUE(recorder.write(path()));
-  const std::string part = path() + ".0", text = sys::read_file(part).value();
+  ASSERT_TRUE(recorder.write(goal()));
+  const std::string part = goal().part(0).value(), text = sys::read_file(part).value();
   ASSERT_TRUE(sys::write_file(part, text.substr(0, text.size() - 1)));
-  const auto cut = Recorder::merge(path(), 1, Entries::all());
+  const auto cut = Recorder::merge(goal(), 1, Entries::all());
   ASSERT_FALSE(cut);
   EXPECT_NE(cut.error().message.find("is cut off"), std::string::npos) << cut.error().message;
 }
@@ -106,11 +108,11 @@ TEST(Recorder, FootprintsAreOfPesAndThreads) {
   for (std::uint32_t pe = 0; pe < 2; ++pe) {
     Recorder recorder(pe, pe);
     recorder.ran(0, Recorder::From::here, 64, begun, 2000);
-    ASSERT_TRUE(recorder.write(path(), pe == 0 ? &memory : nullptr));
+    ASSERT_TRUE(recorder.write(goal(), pe == 0 ? &memory : nullptr));
   }
   const message::PoolAccounts of_thread = accounts(message_tag, 5, 1088, 6 * mib);
-  ASSERT_TRUE(Recorder(1, 2).write(path(), &of_thread));
-  const auto said = Recorder::merge(path(), 2, Entries::all(), 1);
+  ASSERT_TRUE(Recorder(1, 2).write(goal(), &of_thread));
+  const auto said = Recorder::merge(goal(), 2, Entries::all(), 1);
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_NE(said->find("; process 0's communication thread held the most memory, 6.0 MiB; most at once: "
                        "buffers, 12.0 KiB on PE 0"),
@@ -147,8 +149,8 @@ TEST(Recorder, MemoryIsTheMostOfEachInterval) {
   ran(45 * step / 100, 500, 3072, 4096);
   ran(step / 2, 500, 1024, 8192);
   ran(3 * step + step / 2, 2 * step, 2048, 2048);  // three intervals; before it there was nothing in two
-  ASSERT_TRUE(recorder.write(path()));
-  ASSERT_TRUE(Recorder::merge(path(), 1, Entries::all()));
+  ASSERT_TRUE(recorder.write(goal()));
+  ASSERT_TRUE(Recorder::merge(goal(), 1, Entries::all()));
   const std::string text = sys::read_file(path()).value();
   std::remove(path().c_str());
   EXPECT_EQ(values(text, "\"in use\":"), (std::vector<double>{3, 2, 2, 2}));

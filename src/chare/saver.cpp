@@ -408,7 +408,10 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
   return {};
 }
 
-Result<void> Saver::read_part(Elements& elements, const std::string& data, const std::string& path) {
+namespace {
+
+// Before an element is made of it: all PEs that read it say the same.
+Result<void> check_part(const Elements& elements, const std::string& data, const std::string& path) {
   for (std::size_t at = 0; at < data.size();) {
     Record record;
     if (data.size() - at < sizeof record) return fail(Errc::invalid, path + " is cut off");
@@ -417,13 +420,28 @@ Result<void> Saver::read_part(Elements& elements, const std::string& data, const
     if (data.size() - at < record.bytes) return fail(Errc::invalid, path + " is cut off");
     if (!elements.shape.is_sparse && record.number >= static_cast<std::uint64_t>(elements.shape.elements()))
       return fail(Errc::invalid, path + " has elements outside of an array of " + text_of(elements.shape));
+    at += record.bytes;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Saver::read_part(Elements& elements, const std::string& data, const std::string& path) {
+  if (auto sound = check_part(elements, data, path); !sound) return sound;
+  for (std::size_t at = 0; at < data.size();) {
+    Record record;
+    std::memcpy(&record, data.data() + at, sizeof record);
+    at += sizeof record;
     const Elements::Place place = elements.place(record.number);
     if (place.element)
       return fail(Errc::invalid,
                   path + " has element " + text_of(elements.index_of(record.number)) + " again");
     if (place.pe == pe_.number()) {
+      pe_.restoring_ = path;
       core::ElementBase* const element =
           pe_.read_element(elements, record.number, data.data() + at, record.bytes, core::Reach::file);
+      pe_.restoring_.clear();
       if (!element)
         return fail(Errc::invalid, path + ": element " + text_of(elements.index_of(record.number)) +
                                        " can't be made of what was written");

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "cli/bench_fingerprint.hpp"
 #include "cli/launched.hpp"
@@ -166,6 +167,8 @@ Result<BenchFile> run_transpose_steps(const StepsRequest& request) {
     return forecast(costs, demand, way);
   });
   if (!file) return file;
+  if (!probe && probe.error().sys_errno != ENOENT) rests_on.push_back(probe.error().message);
+  if (!mpi && mpi.error().sys_errno != ENOENT) rests_on.push_back(mpi.error().message);
   file->machine = fingerprint(*machine, *mask, sys::Os());
   file->machine["where"] = fmt::format("ranks started by {}", fmt::join(request.launcher, " "));
   file->machine["rests_on"] = rests_on;

@@ -15,10 +15,9 @@ namespace nigh::cli {
 namespace {
 constexpr int most = 65536;  // nodes, cores of one
 
-// 0: it says no number ("auto", "*"). `where`: in whose words, for the sentence.
+// 0: it leaves the number to others (nothing, "auto", "*"). `where`: in whose words, for the sentence.
 Result<int> number_in(const std::string& text, const char* of, const std::string& where) {
-  const std::size_t digits = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
-  if (digits >= text.size() || text[digits] < '0' || text[digits] > '9') return 0;
+  if (text.empty() || text == "auto" || text == "*") return 0;
   int out = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
   // Slurm takes "2-4" nodes: at least the first.

@@ -105,7 +105,8 @@ TEST(JobNodes, NumbersThatCannotBe) {
   const auto file = [](const std::string& text) {
     return job_nodes(Launcher::open_mpi, split("mpirun --hostfile h ./app"), around({}, {{"h", text}}));
   };
-  for (const char* slots : {"2147483647", "-1", "-2147483648", "99999999999999999999", "65537", "0", "4x"}) {
+  for (const char* slots : {"2147483647", "-1", "-2147483648", "99999999999999999999", "65537", "0", "4x",
+                            "abc", "nan", "1e9", "0x10"}) {
     const auto of_file = file(std::string("a slots=4\nb slots=") + slots + "\n");
     ASSERT_FALSE(of_file) << slots;
     EXPECT_EQ(of_file.error().message, std::string("the host file h says '") + slots +

@@ -11,17 +11,11 @@
 
 namespace nigh::cli {
 
-namespace {
-
-// What a file or a word of the command line says is repeated in sentences: on one line, and nothing that a
-// terminal obeys.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return text;
 }
-
-}  // namespace
 
 int report_failure(const char* command, const std::string& message) {
   std::fprintf(stderr, "nigh %s: %s\n", command, one_line(message).c_str());

@@ -148,6 +148,8 @@ int run_transpose(const PlanOptions& options, TransposeOptions transpose) {
   if (!is_this_machine(options)) return run_transpose_plan(transpose, *machine, nullptr, nullptr);
   auto probe = load_probe(*machine);
   auto mpi = load_mpi_probe(*machine);
+  tell_if_unused("plan", probe);
+  tell_if_unused("plan", mpi);
   apply_stored_probe(*machine);
   return run_transpose_plan(transpose, *machine, probe ? &*probe : nullptr, mpi ? &*mpi : nullptr);
 }

@@ -51,9 +51,9 @@ class Progress {
 void keep(const Machine& machine, const Probe& probe) {
   auto stored = store_probe(machine, probe);
   if (stored)
-    std::fprintf(stderr, "nigh machine: stored in %s\n", probe_path(machine).value_or("").c_str());
+    std::fprintf(stderr, "nigh machine: stored in %s\n", one_line(probe_path(machine).value_or("")).c_str());
   else
-    std::fprintf(stderr, "nigh machine: not stored: %s\n", stored.error().message.c_str());
+    std::fprintf(stderr, "nigh machine: not stored: %s\n", one_line(stored.error().message).c_str());
 }
 }  // namespace
 

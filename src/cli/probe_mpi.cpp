@@ -18,6 +18,7 @@ namespace {
 Result<MpiProbe> measure(const Machine& machine, const std::string& library,
                          const std::vector<std::string>& launcher) {
   const auto stored = load_probe(machine);
+  tell_if_unused("machine", stored);
   const bool known = stored && !probed_copy_levels(machine, *stored).empty();
   RanksRequest request{.launcher = launcher,
                        .library = library,

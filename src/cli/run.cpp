@@ -33,7 +33,7 @@ int run_failed(const std::string& message) {
 }
 
 void run_say(const RunOptions& options, const std::string& sentence) {
-  if (!options.quiet) std::fprintf(stderr, "nigh run: %s\n", sentence.c_str());
+  if (!options.quiet) std::fprintf(stderr, "nigh run: %s\n", one_line(sentence).c_str());
 }
 
 Result<std::string> find_library(const std::string& file) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include "cli/commands.hpp"
@@ -52,6 +53,8 @@ Result<Chosen> choose(const RunOptions& options, const JobNodes& nodes) {
   const int own = std::max(machine->count(Kind::core), 1);
   auto probe = load_probe(*machine);
   auto mpi = load_mpi_probe(*machine);
+  tell_if_unused("run", probe);
+  tell_if_unused("run", mpi);
   apply_stored_probe(*machine);
   TransposeOptions transpose = wanted_transpose(options);
   transpose.nodes = options.nodes > 0 ? options.nodes : nodes.nodes;
@@ -115,7 +118,10 @@ Result<RunOptions> auto_hybrid(const RunOptions& options) {
     run_say(options, fmt::format("{} becomes {}, ranks in all", made.replaced,
                                  std::int64_t{chosen->choice.nodes} * chosen->choice.ranks));
   run_say(options, chosen->why);
-  if (!options.explain.empty() && !options.json) run_say(options, "what was weighed:\n" + chosen->table);
+  if (!options.explain.empty() && !options.json) {
+    run_say(options, "what was weighed:");
+    std::fputs(options.quiet ? "" : (chosen->table + "\n").c_str(), stderr);
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
+#include "sys/launchers.hpp"
 #include "sys/program.hpp"
 
 namespace nigh::cli {
@@ -60,9 +61,8 @@ bool names_other_nodes(const std::vector<std::string>& words) {
       if (word == option) return true;
   for (const char* file : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
     if (const char* value = std::getenv(file); value != nullptr && *value != 0) return true;
-  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
-  return (nodes != nullptr && std::atoi(nodes) > 1) || std::getenv("PBS_NODEFILE") != nullptr ||
-         std::getenv("LSB_HOSTS") != nullptr;
+  return sys::launcher_number(sys::lookup_variable, nullptr, "SLURM_JOB_NUM_NODES") > 1 ||
+         std::getenv("PBS_NODEFILE") != nullptr || std::getenv("LSB_HOSTS") != nullptr;
 }
 
 // What ranks need and launchers do not pass on by themselves.

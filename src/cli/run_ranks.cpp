@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/commands.hpp"
 #include "cli/run.hpp"
 #include "cli/start_check.hpp"
 #include "machine/load.hpp"
@@ -173,7 +174,7 @@ int start_job(const RunOptions& options, const Job& job) {
     return outcome->exec_errno == ENOENT ? run_status_not_found : run_status_cannot_execute;
   }
   tell_account(options, job.environments.front().variables, outcome->account);
-  if (!outcome->sentence.empty()) std::fprintf(stderr, "nigh run: %s\n", outcome->sentence.c_str());
+  if (!outcome->sentence.empty()) std::fprintf(stderr, "nigh run: %s\n", one_line(outcome->sentence).c_str());
   return outcome->status;
 }
 

@@ -27,7 +27,7 @@ namespace nigh::cli {
 namespace {
 
 void remark(const WatchOptions& options, const std::string& sentence) {
-  if (!options.quiet) std::fprintf(stderr, "nigh watch: %s\n", sentence.c_str());
+  if (!options.quiet) std::fprintf(stderr, "nigh watch: %s\n", one_line(sentence).c_str());
 }
 
 double unix_seconds() {

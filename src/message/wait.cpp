@@ -12,8 +12,11 @@
 #include <new>
 
 #include "sys/raw.h"
+#include "sys/variables.hpp"
 
 namespace nigh::message {
+
+int wanted_wait() { return sys::word_in_variable("NIGH_WAIT", {"spin", "yield", "sleep"}); }
 
 Patience patience_for(int ranks, int cpus) {
   Patience patience;
@@ -25,11 +28,10 @@ Patience patience_for(int ranks, int cpus) {
     patience.spins = 10'000;
     patience.yields = 1000;
   }
-  const char* wish = std::getenv("NIGH_WAIT");
-  if (!wish) return patience;
-  if (std::strcmp(wish, "spin") == 0) patience.spins = 1'000'000'000;
-  if (std::strcmp(wish, "yield") == 0) patience.yields = 1'000'000'000;
-  if (std::strcmp(wish, "sleep") == 0) patience.yields = 0;
+  const int wish = wanted_wait();
+  if (wish == 0) patience.spins = 1'000'000'000;
+  if (wish == 1) patience.yields = 1'000'000'000;
+  if (wish == 2) patience.yields = 0;
   return patience;
 }
 

@@ -41,7 +41,9 @@ struct Patience {
   long sleep_ns = 1'000'000;  // the limit of one sleep
   bool crowded = false;       // more ranks than CPUs: whoever spins keeps the one he waits for from running
 };
-// For `ranks` ranks on `cpus` usable CPUs; NIGH_WAIT=spin|yield|sleep overrides.
+// NIGH_WAIT: 0 spin, 1 yield, 2 sleep; -1: nothing of that kind.
+int wanted_wait();
+// For `ranks` ranks on `cpus` usable CPUs; NIGH_WAIT overrides.
 Patience patience_for(int ranks, int cpus);
 
 enum class Waited { ready, peer_dead };

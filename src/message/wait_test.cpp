@@ -75,6 +75,26 @@ TEST(wait, who_shares_my_cpu) {
   });
 }
 
+TEST(wait, the_environment_says_how) {
+  const char* const before = std::getenv("NIGH_WAIT");
+  const std::string kept = before ? before : "";
+  ::unsetenv("NIGH_WAIT");
+  const Patience usual = patience_for(1, 2);
+  const auto with = [](const char* how) {
+    ::setenv("NIGH_WAIT", how, 1);
+    return patience_for(1, 2);
+  };
+  EXPECT_GT(with("spin").spins, 1000 * usual.spins);
+  EXPECT_GT(with("yield").yields, 1000 * usual.yields);
+  EXPECT_EQ(with("sleep").yields, 0);
+  EXPECT_GT(usual.yields, 0);
+  for (const char* junk : {"", "Spin", "100"}) {
+    EXPECT_EQ(with(junk).spins, usual.spins) << junk;
+    EXPECT_EQ(with(junk).yields, usual.yields) << junk;
+  }
+  before ? ::setenv("NIGH_WAIT", kept.c_str(), 1) : ::unsetenv("NIGH_WAIT");
+}
+
 // What peers do to this rank's memory may need its progress: given at each look, and no sleep.
 TEST(wait, attentive_ranks_give_progress) {
   run_ranks(

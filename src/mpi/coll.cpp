@@ -16,6 +16,7 @@
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::mpi {
 namespace coll {
@@ -32,9 +33,7 @@ void made(CommState& state) {
   }
   coll->group = state.group;
   state.coll = coll;
-  const char* wish = std::getenv("NIGH_REPRODUCIBLE");
-  if (state.group != nullptr && wish != nullptr && std::strcmp(wish, "1") == 0)
-    state.group->set_reproducible(true);
+  if (state.group != nullptr && sys::is_on("NIGH_REPRODUCIBLE")) state.group->set_reproducible(true);
 }
 
 void freed(CommState& state) {

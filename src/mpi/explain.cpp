@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -173,7 +174,11 @@ int open_file() {
   for (std::size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p"))
     path.replace(at, 2, std::to_string(getpid()));
   const int fd = nigh_open_append(path.c_str());
-  return fd < 0 ? 2 : fd;
+  if (fd >= 0) return fd;
+  static const std::string why = "NIGH_EXPLAIN_FILE: " + path + " can't be opened (" + std::strerror(errno) +
+                                 "): the account follows here";
+  say(why.c_str());
+  return 2;
 }
 
 void write_out(const std::string& text) {

@@ -22,6 +22,7 @@
 
 #include "sys/launchers.hpp"
 #include "sys/raw.h"
+#include "sys/variables.hpp"
 
 extern "C" {
 extern void* nigh_mpi_slots[];  // stubs.S: {MPI_X, PMPI_X} for each function
@@ -53,11 +54,6 @@ void cover(Function function, Entry ours) {
 
 space::ProcessSpace* space_object(std::uint32_t version) {
   return nigh_space_object ? nigh_space_object(version) : nullptr;
-}
-
-bool off(const char* variable) {
-  const char* value = getenv(variable);
-  return value && strcmp(value, "off") == 0;
 }
 
 // The first rank of a node speaks for all: they all have the same installation.
@@ -121,7 +117,7 @@ void resolve_all() {
   if (!found.handle) return;
   g_found = true;
   fill(found.handle);
-  if (off("NIGH_MPI") || !found.half) return;
+  if (sys::is_off("NIGH_MPI") || !found.half) return;
   g_front.library = found.handle;
   g_front.library_path = found.path;
   g_front.half = found.half;

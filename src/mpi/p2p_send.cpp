@@ -5,11 +5,12 @@
 // lies, its descriptor is sent in its place, and the call returns when the receiver has the bytes, or, about
 // one copy later, when a private copy of them is left behind: never later than that, because the receiver may
 // first want to receive what we send next.
-#include <cerrno>
 #include <cstdlib>
+#include <limits>
 
 #include "mpi/early.hpp"
 #include "mpi/ours.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::mpi {
 
@@ -28,16 +29,8 @@ constexpr std::size_t default_threshold = 8192;
 #endif
 
 void start() {
-  g_threshold = default_threshold;
-  if (const char* text = std::getenv("NIGH_MPI_P2P_MIN")) {
-    char* end = nullptr;
-    errno = 0;
-    const unsigned long long value = std::strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0)
-      g_threshold = value;
-    else
-      say("NIGH_MPI_P2P_MIN must be a number of bytes; the built-in threshold stays.");
-  }
+  g_threshold = sys::number_in_variable("NIGH_MPI_P2P_MIN", 0, std::numeric_limits<std::size_t>::max(),
+                                        default_threshold);
   if (g_threshold < wire_bytes) g_threshold = wire_bytes;
   void* value = nullptr;
   int found = 0;

@@ -17,6 +17,7 @@
 #include "space/job.hpp"
 #include "sys/raw.h"
 #include "sys/seat.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::mpi {
 
@@ -36,32 +37,18 @@ bool aside(const char* reason) {
   return false;
 }
 
-bool off(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value && std::strcmp(value, "off") == 0;
-}
-
-// 0: not there, or no number that could be meant.
-long number(const char* variable) {
-  constexpr long most = 1'000'000;
-  const char* text = std::getenv(variable);
-  char* end = nullptr;
-  const long value = text ? std::strtol(text, &end, 10) : 0;
-  return end != text && end && *end == '\0' && value >= 0 && value <= most ? value : 0;
-}
-
 std::uint32_t bit(Part part) { return 1u << static_cast<int>(part); }
 
 std::uint32_t wanted_parts() {
   std::uint32_t parts = bit(Part::frame) | bit(Part::hook);
-  if (!off("NIGH_MPI_COLL")) parts |= bit(Part::coll);
-  if (!off("NIGH_MPI_P2P") && !new_receivers()) parts |= bit(Part::p2p);
+  if (!sys::is_off("NIGH_MPI_COLL")) parts |= bit(Part::coll);
+  if (!sys::is_off("NIGH_MPI_P2P") && !new_receivers()) parts |= bit(Part::p2p);
   return parts;
 }
 
 // For tests: ranks 0 .. n/k-1 on the first of k nodes, and so on.
 int fake_node_of(int rank, int size) {
-  const long nodes = number("NIGH_MPI_FAKE_NODES");
+  const long nodes = sys::pretended_nodes();
   return nodes > 1 && size > 0 ? static_cast<int>(rank * nodes / size) : 0;
 }
 
@@ -149,7 +136,7 @@ bool make_parts() {
   // With a CPU for each rank we wait as the libraries do, without sleep: a transfer of the library, to
   // another node say, goes on only while the library is looked after.
   message::Patience patience = me.waiter->patience();
-  if (!patience.crowded && !std::getenv("NIGH_WAIT")) {
+  if (!patience.crowded && message::wanted_wait() < 0) {
     patience.yields = std::numeric_limits<int>::max();
     me.waiter->set_patience(patience);
   }
@@ -159,7 +146,7 @@ bool make_parts() {
     if (rank != g_space->rank()) others |= me.peer_parts[static_cast<std::size_t>(rank)];
   for (int part = 0; part < static_cast<int>(Part::count); ++part)
     me.parts[part] = (me.page->parts & others & bit(static_cast<Part>(part))) != 0;
-  me.hierarchy = number("NIGH_MPI_HIERARCHY") == 1;
+  me.hierarchy = sys::is_on("NIGH_MPI_HIERARCHY");
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "openmp/pomp2.h"
+#include "sys/cpu_list.h"
 #include "sys/raw.h"
 
 /* Of whatever runtime the program is linked to; absent in a program without one. */
@@ -82,23 +83,34 @@ __attribute__((constructor)) static void read_mask(void) {
   process.mask_bytes = got > 0 ? (size_t)got : 0;
 }
 
-/* PUs of NIGH_MASK ("0-5,8") or, without it, of the mask read at load time; all there may be on another
- * machine, of which our own mask says nothing. Returns their number. */
-static int usable_pus(int* out) {
-  const char* list = getenv("NIGH_MASK");
+/* PUs of NIGH_MASK ("0-5,8"). 0: there are none, or that is no list, which is told once. */
+static int pus_of_list(int* out) {
+  static atomic_flag told = ATOMIC_FLAG_INIT;
+  const char *list = getenv("NIGH_MASK"), *at = list;
   int count = 0;
-  if (list == NULL || *list == '\0') {
-    for (int pu = 0; pu < (process.pretend ? MAX_PU + 1 : (int)process.mask_bytes * 8); ++pu)
-      if (process.pretend || ((process.mask[pu / WORD_BITS] >> (pu % WORD_BITS)) & 1)) out[count++] = pu;
-    return count;
+  long first, last;
+  if (list == NULL) return 0;
+  while (nigh_next_cpus(&at, MAX_PU, &first, &last)) {
+    for (long pu = first; pu <= last && count <= MAX_PU; ++pu) out[count++] = (int)pu;
+    if (*at == '\0') return count;
   }
-  while (*list >= '0' && *list <= '9') {
-    char* end;
-    long first = strtol(list, &end, 10), last = first;
-    if (*end == '-') last = strtol(end + 1, &end, 10);
-    for (long pu = first; pu <= last && pu <= MAX_PU && count <= MAX_PU; ++pu) out[count++] = (int)pu;
-    list = *end == ',' ? end + 1 : end;
-  }
+  char shown[64];
+  size_t bytes = 0;
+  for (; list[bytes] != '\0' && bytes < sizeof shown - 1; ++bytes)
+    shown[bytes] = list[bytes] >= ' ' && list[bytes] <= '~' ? list[bytes] : '?';
+  shown[bytes] = '\0';
+  if (!atomic_flag_test_and_set(&told))
+    pomp2_say("NIGH_MASK='%s': it may be a list of PUs, such as 0-5,8; it counts as not set", shown);
+  return 0;
+}
+
+/* Those or, without them, PUs of the mask read at load time; all there may be on another machine, of which
+ * our own mask says nothing. Returns their number. */
+static int usable_pus(int* out) {
+  int count = pus_of_list(out);
+  if (count > 0) return count;
+  for (int pu = 0; pu < (process.pretend ? MAX_PU + 1 : (int)process.mask_bytes * 8); ++pu)
+    if (process.pretend || ((process.mask[pu / WORD_BITS] >> (pu % WORD_BITS)) & 1)) out[count++] = pu;
   return count;
 }
 

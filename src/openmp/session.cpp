@@ -22,7 +22,9 @@
 #include "openmp/ompt.hpp"
 #include "openmp/planner.hpp"
 #include "openmp/say.hpp"
+#include "sys/cpu_list.h"
 #include "sys/launchers.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::preload {
 
@@ -43,25 +45,18 @@ int count_levels(const char* spec) {
 }
 
 // ---- the mask -----------------------------------------------------------------------------------
-// A cpu list, "0-5,8"; false if it is not one.
-static bool parse_cpus(const char* text, Mask& mask) {
+// A list of PUs, "0-5,8"; false if there is none, or it is not one, which is told.
+static bool cpus_in_variable(const char* name, Mask& mask) {
   memset(&mask, 0, sizeof mask);
-  while (*text) {
-    char* end = nullptr;
-    const long first = strtol(text, &end, 10);
-    if (end == text) return false;
-    long last = first;
-    if (*end == '-') {
-      text = end + 1;
-      last = strtol(text, &end, 10);
-      if (end == text) return false;
-    }
-    if (first < 0 || last < first || last >= kMaskCpus) return false;
+  const char *text = getenv(name), *at = text;
+  if (!text) return false;
+  long first = 0, last = 0;
+  while (nigh_next_cpus(&at, kMaskCpus - 1, &first, &last)) {
     for (long cpu = first; cpu <= last; cpu++) mask.add(static_cast<int>(cpu));
-    if (*end && *end != ',') return false;
-    text = *end ? end + 1 : end;
+    if (!*at) return true;
   }
-  return mask.count() > 0;
+  sys::tell_variable(name, text, "a list of PUs, such as 0-5,8");
+  return false;
 }
 
 // The initial thread's mask now, since the program or its MPI library may have narrowed it with good reason:
@@ -74,8 +69,7 @@ static Mask process_mask() {
     mask = g.initial->own;
   else if (!pinned && now.load(getpid()) && now.count() > 0)
     mask = now;
-  const char* text = getenv("NIGH_MASK");
-  if (!text || !parse_cpus(text, launcher)) return mask;
+  if (!cpus_in_variable("NIGH_MASK", launcher)) return mask;
   Mask both = mask;
   for (size_t i = 0; i < sizeof both.word / sizeof *both.word; i++) both.word[i] &= launcher.word[i];
   return both.count() > 0 ? both : mask;
@@ -85,9 +79,8 @@ static Mask process_mask() {
 // node) would plan on the same ones as its neighbours: it takes its part of them. A launcher that binds ranks
 // to less has given the shares itself.
 static Mask divided(const Mask& mask) {
-  const char* whole_text = getenv("NIGH_RANK_SHARE");
   Mask whole;
-  if (!whole_text || !parse_cpus(whole_text, whole)) return mask;
+  if (!cpus_in_variable("NIGH_RANK_SHARE", whole)) return mask;
   const bool undivided =
       memcmp(&whole, &mask, sizeof mask) == 0 || mask.count() == sysconf(_SC_NPROCESSORS_ONLN);
   sys::LocalSeat seat;

@@ -15,6 +15,7 @@
 
 #include "shmem/world.hpp"
 #include "sys/process_here.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::shmem {
 
@@ -27,20 +28,26 @@ constexpr std::size_t heap_align = std::size_t{2} << 20;
 
 constexpr double most_heap = 0x1p46;  // more than a process can address
 
-// SHMEM_SYMMETRIC_SIZE: a number with an optional K, M, G or T (section 7).
-std::size_t heap_size() {
-  const char* text = std::getenv("SHMEM_SYMMETRIC_SIZE");
-  if (!text) text = std::getenv("SMA_SYMMETRIC_SIZE");
-  if (!text || !*text) return default_heap;
+// Digits, with a point or without, and an optional K, M, G or T (section 7): "1.5G". 0: it is none.
+std::size_t bytes_in(const char* text) {
+  const std::size_t digits = std::strspn(text, "0123456789.");
+  const char* const units = "kmgt";
+  const char* const unit = text[digits] ? std::strchr(units, text[digits] | 0x20) : nullptr;
+  if (*text < '0' || *text > '9' || text[digits + (unit ? 1 : 0)] != '\0') return 0;
   char* end = nullptr;
   double value = std::strtod(text, &end);
-  const char* units = "kmgt";
-  const char* const unit = *end ? std::strchr(units, *end | 0x20) : nullptr;
   for (const char* one = units; unit && one <= unit; ++one) value *= 1024;
-  // Within, and not "not without": it may be nan.
-  if (end != text && (unit ? end[1] == '\0' : *end == '\0') && value >= 1 && value <= most_heap)
-    return static_cast<std::size_t>(value);
-  std::fprintf(stderr, "nigh: SHMEM_SYMMETRIC_SIZE=%s is not a size such as 64M; 64M is used\n", text);
+  return end == text + digits && value >= 1 && value <= most_heap ? static_cast<std::size_t>(value) : 0;
+}
+
+std::size_t heap_size() {
+  for (const char* name : {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"}) {
+    const char* const text = std::getenv(name);
+    if (!text) continue;
+    if (const std::size_t bytes = bytes_in(text)) return bytes;
+    sys::tell_variable(name, text, "a size in bytes up to 64T, such as 1000000, 64M or 1.5G", "64M is used");
+    break;
+  }
   return default_heap;
 }
 

@@ -13,10 +13,11 @@
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
 #include "sys/raw_tmpfs.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::space {
 
-enum class Mode : int { never, lazy, eager, touch };
+enum class Mode : int { never, lazy, eager, touch };  // as their words
 
 static constinit std::atomic<Mode> g_mode{Mode::never};
 static constinit bool g_advise = false;     // shmem_enabled honours MADV_HUGEPAGE
@@ -47,21 +48,15 @@ static bool touch_is_as_alone() {
   return g_slot.nodes == 1 || strcmp(word, "always") == 0;
 }
 
-static Mode chosen(const char* wish) {
-  if (wish == nullptr) return touch_is_as_alone() ? Mode::touch : Mode::lazy;
-  if (strcmp(wish, "never") == 0) return Mode::never;
-  if (strcmp(wish, "touch") == 0) return Mode::touch;
-  return strcmp(wish, "eager") == 0 ? Mode::eager : Mode::lazy;
-}
-
 long huge_start(std::uint64_t span) {
   char word[32];
   sys::raw_huge_setting("shmem_enabled", word, sizeof word);
-  const char* wish = start_environment("NIGH_SPACE_HUGE");
-  Mode mode = chosen(wish);
+  const int wish =
+      sys::word_in_variable("NIGH_SPACE_HUGE", {"never", "lazy", "eager", "touch"}, look_up_at_start);
+  Mode mode = wish >= 0 ? static_cast<Mode>(wish) : touch_is_as_alone() ? Mode::touch : Mode::lazy;
   if (mode == Mode::never || strcmp(word, "deny") == 0) return -1;
   g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
-  g_collapsing = wish != nullptr || sys::raw_cpus_online() >= g_slot.state.size;
+  g_collapsing = wish >= 0 || sys::raw_cpus_online() >= g_slot.state.size;
   long fd = -1;
   if (mode == Mode::touch) {
     fd = sys::raw_huge_memory_file(span);

@@ -10,6 +10,7 @@
 
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
+#include "sys/variables.hpp"
 
 // Present if, and only if, a sanitizer with an allocator of its own is in this process.
 extern "C" {
@@ -28,8 +29,7 @@ static bool sanitized() {
 }
 
 const char* forbidden(std::uint64_t& span) {
-  const char* wish = start_environment("NIGH_SPACE");
-  if (wish != nullptr && strcmp(wish, "off") == 0) return "NIGH_SPACE=off asks for none";
+  if (sys::is_off("NIGH_SPACE", look_up_at_start)) return "NIGH_SPACE=off asks for none";
   if (sanitized()) return "a sanitizer's allocator is in this process";
   if (sys::raw_limit(RLIMIT_AS) != RLIM_INFINITY)
     return "the address space of this process is limited (ulimit -v); 'ulimit -v unlimited' allows a space";

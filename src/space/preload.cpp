@@ -11,6 +11,8 @@
 #include "space/memory.hpp"
 #include "space/process_space.hpp"
 #include "space/say.hpp"
+#include "space/slot.hpp"
+#include "sys/variables.hpp"
 
 extern "C" nigh::space::ProcessSpace* nigh_space_object_here(std::uint32_t version);
 
@@ -30,9 +32,8 @@ bool is_the_one() {
 
 __attribute__((constructor(101))) static void begin() {
   if (!is_the_one() || !memory().on) return;
-  const char* wish = start_environment("NIGH_SHARE");
   const char* why = "";
-  if (wish != nullptr && strstr(wish, "data") != nullptr && !share_static_data(&why))
+  if (sys::word_in_variable("NIGH_SHARE", {"data"}, look_up_at_start) == 0 && !share_static_data(&why))
     say("static data is not shared: %s", why);
   if (registry_start != nullptr) registry_start();
 }

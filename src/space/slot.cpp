@@ -89,7 +89,10 @@ static void write_header(const MemoryState& s) {
 static const char* find_rank(MemoryState& s) {
   Job job;
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPage)) return "pages are not of 4 KiB here";
-  if (!find_seat(look_up_at_start, nullptr, job)) return "this process was not started as a rank of a job";
+  if (!find_seat(look_up_at_start, nullptr, job))
+    return start_environment("NIGH_RANK") != nullptr ? "NIGH_RANK and NIGH_SIZE are not what nigh run -n "
+                                                       "gives a rank: numbers, the first the smaller"
+                                                     : "this process was not started as a rank of a job";
   if (job.size < 2 && start_environment("NIGH_RANK") == nullptr) return "there is only one rank on this node";
   if (job.size > kMaxRanks) return "there are more than 1024 ranks on this node";
   s.rank = job.rank;

@@ -53,7 +53,7 @@ inline int slurm_entry(const char* list, int index) {
     if (end == at || value <= 0 || value > 1'000'000) return 0;
     if (end[0] == '(' && end[1] == 'x') {
       repeat = std::strtol(end + 2, &end, 10);
-      if (*end != ')' || repeat <= 0) return 0;
+      if (*end != ')' || repeat <= 0 || repeat > 1'000'000) return 0;
       ++end;
     }
     if (index < repeat) return static_cast<int>(value);

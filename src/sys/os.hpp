@@ -44,6 +44,8 @@ Result<std::string> read_file(const std::string& path, std::uint64_t most = most
 // file is written to; it keeps its permissions. What is no regular file (a device, a FIFO, /dev/stdout) is
 // written into.
 Result<void> write_file(const std::string& path, const std::string& text);
+// Whether that would replace a file, or make one.
+bool is_replaced(const std::string& path);
 
 // The affinity mask of a thread (0: the caller). Errors: io (no such thread), permission.
 Result<CpuSet> affinity(int tid = 0);

@@ -8,12 +8,15 @@
 // guess, opened so that nothing planted there is followed. Links lead to where they point, if we, root or the
 // folder's owner made them, and the file there is replaced.
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -112,20 +115,69 @@ Result<Target> resolve(const std::string& name) {
   return io_error("can't write " + name, ELOOP);
 }
 
-// 0, or errno.
+// By a rename; what is no regular file is written into.
+bool is_replaced(const Target& target) {
+  return target.descriptor < 0 && (!target.exists || S_ISREG(target.facts.st_mode));
+}
+
+// How long a FIFO may have no reader, or one that does not read.
+constexpr int patience_ms = 10'000;
+
+// 0, or errno; EAGAIN: nobody takes it.
 int put(int fd, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno != EINTR) return errno;
+    if (n < 0 && errno == EAGAIN) {
+      pollfd room{fd, POLLOUT, 0};
+      if (::poll(&room, 1, patience_ms) == 0) return EAGAIN;
+    } else if (n < 0 && errno != EINTR) {
+      return errno;
+    }
     if (n > 0) done += static_cast<std::size_t>(n);
   }
   return 0;
 }
 
+// A reader that goes is an error of this thread's write, and no signal: we may be in a user's program.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigset_t pending;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    was_pending_ = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  ~NoPipeSignal() {
+    const timespec now{};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &now);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{}, before_{};
+  bool was_pending_ = false;
+};
+
+// To write straight into. A FIFO gets the time that its reader may need to come.
+int open_straight(const Target& target) {
+  if (target.descriptor >= 0) return ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 3);
+  constexpr int step_ms = 20, how = O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+  const bool is_fifo = S_ISFIFO(target.facts.st_mode);
+  int fd = ::open(target.path.c_str(), is_fifo ? how | O_NONBLOCK : how);
+  for (int waited = 0; fd < 0 && is_fifo && errno == ENXIO && waited < patience_ms; waited += step_ms) {
+    ::poll(nullptr, 0, step_ms);
+    fd = ::open(target.path.c_str(), how | O_NONBLOCK);
+  }
+  return fd;
+}
+
 int put_straight(const Target& target, const std::string& text) {
   const bool is_open = target.descriptor >= 0;
-  Descriptor file(is_open ? ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 3)
-                          : ::open(target.path.c_str(), O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+  const NoPipeSignal quiet;
+  Descriptor file(open_straight(target));
   if (file.get() < 0) return errno;
   if (is_open) std::fflush(nullptr);  // what was printed before comes before
   return put(file.get(), text);
@@ -205,7 +257,7 @@ Result<std::string> read_file(const std::string& path, std::uint64_t most) {
 Result<void> write_file(const std::string& path, const std::string& text) {
   const auto target = resolve(path);
   if (!target) return tl::unexpected(target.error());
-  const bool is_regular = target->descriptor < 0 && (!target->exists || S_ISREG(target->facts.st_mode));
+  const bool is_regular = is_replaced(*target);
   int error = 0;
   if (is_regular) {
     const auto temporary = temporary_beside(target->path);
@@ -215,7 +267,15 @@ Result<void> write_file(const std::string& path, const std::string& text) {
     error = put_straight(*target, text);
   }
   if (error == 0) return {};
+  const bool is_fifo = target->exists && S_ISFIFO(target->facts.st_mode);
+  if (is_fifo && (error == ENXIO || error == EAGAIN))
+    return fail(Errc::io, "can't write " + path + ": it is a FIFO, and nobody reads it", error);
   return io_error("can't write " + path, error);
+}
+
+bool is_replaced(const std::string& path) {
+  const auto target = resolve(path);
+  return !target || is_replaced(*target);
 }
 
 }  // namespace nigh::sys

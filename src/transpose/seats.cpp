@@ -6,14 +6,14 @@
 #include <mutex>
 
 #include "sys/places.hpp"
+#include "sys/variables.hpp"
 
 namespace nigh::transpose {
 
 namespace {
 sys::Bind wanted() {
-  const char* const text = std::getenv("NIGH_TRANSPOSE_BIND");
-  const std::string word = text == nullptr ? "" : text;
-  return word == "none" ? sys::Bind::none : word == "compact" ? sys::Bind::compact : sys::Bind::scatter;
+  const int word = sys::word_in_variable("NIGH_TRANSPOSE_BIND", {"none", "compact", "scatter"});
+  return word == 0 ? sys::Bind::none : word == 1 ? sys::Bind::compact : sys::Bind::scatter;
 }
 
 struct Known {

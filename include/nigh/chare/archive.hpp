@@ -112,6 +112,18 @@ class Archive {
     return out;
   }
 
+  // Items of which each is nothing may be many; not so many that reading them never ends.
+  void look_for_end(std::size_t items, std::size_t before) const {
+    constexpr std::size_t most_of_nothing = std::size_t{1} << 24;
+    if (items >= most_of_nothing && bytes_ == before) too_short();
+  }
+
+  void one(bool& value) {  // any other byte would be no value at all
+    auto byte = static_cast<unsigned char>(value ? 1 : 0);
+    raw(&byte, sizeof byte);
+    if (byte > 1) throw std::runtime_error("serialize() reads a truth value where none was written");
+    if (reads()) value = byte == 1;
+  }
   template <class T>
   void one(T& value) {
     if constexpr (SaysItsParts<T>) {
@@ -149,16 +161,26 @@ class Archive {
     // Bytes, though they may say their parts, but in files: proxies are others there.
     const bool bytes = std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool> &&
                        !(SaysItsParts<T> && reach_ == Reach::file);
-    value.resize(size(value.size(), bytes ? sizeof(T) : 0));
+    const std::size_t items = size(value.size(), bytes ? sizeof(T) : std::is_same_v<T, bool> ? 1 : 0);
     if constexpr (std::is_same_v<T, bool>) {
+      value.resize(items);
       for (std::size_t i = 0; i < value.size(); ++i) {
         bool bit = value[i];
         one(bit);
         value[i] = bit;
       }
     } else {
-      if (bytes) return raw(static_cast<void*>(value.data()), value.size() * sizeof(T));
-      for (T& item : value) one(item);
+      if (bytes) {
+        value.resize(items);
+        return raw(static_cast<void*>(value.data()), items * sizeof(T));
+      }
+      // As they come, since a damaged file may say any number.
+      if (reads()) value.clear();
+      const std::size_t before = bytes_;
+      for (std::size_t i = 0; i < items; ++i) {
+        if (reads()) value.emplace_back(), look_for_end(i, before);
+        one(value[i]);
+      }
     }
   }
   template <class T>
@@ -198,7 +220,9 @@ class Archive {
       return;
     }
     value.clear();
+    const std::size_t before = bytes_;
     for (std::size_t i = 0; i < count; ++i) {
+      look_for_end(i, before);
       Item item;
       one(item);
       value.insert(std::move(item));

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Options and variables whose other tests would also pass if they did nothing: each is seen to do what it says, and without
+# it that isn't so. Usage: effects.py CASE BUILD_FOLDER
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BUILD = Path(sys.argv[2]).resolve()
+NIGH, LIB = str(BUILD / "bin" / "nigh"), BUILD / "lib"
+ROOTED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def skip(what: str, why: str) -> None:
+    print(f"SKIP: {why}")
+    wanted = os.environ.get("NIGH_REQUIRE", "").split(",")
+    sys.exit(1 if what in wanted or "all" in wanted else 77)
+
+
+def run(*words: str, **variables: str) -> subprocess.CompletedProcess:
+    got = subprocess.run(words, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL,
+                         env={**os.environ, **ROOTED, **variables})
+    assert got.returncode == 0, f"{words}: {got}"
+    return got
+
+
+def compiled(compiler: list[str], text: str, folder: str) -> str:
+    source, program = Path(folder) / "program.c", Path(folder) / "program"
+    source.write_text(text)
+    subprocess.run([*compiler, "-O2", "-o", str(program), str(source)], check=True)
+    return str(program)
+
+
+def bind() -> None:
+    """`-n` with each --bind, on a machine of two packages."""
+    masks = {}
+    for how in ("compact", "scatter", "none"):
+        told = run(NIGH, "run", "-n", "2", "--bind", how, "--machine", "nehalem-sun", "--dry-run", "--json", "--", "app")
+        masks[how] = [rank["mask"] for rank in json.loads(told.stdout)["ranks"]]
+    assert len(set(masks["compact"])) == 2 and masks["none"][0] == masks["none"][1] != masks["compact"][0], masks
+    four = {}
+    for how in ("compact", "scatter"):
+        told = run(NIGH, "run", "-n", "4", "--bind", how, "--machine", "nehalem-sun", "--dry-run", "--json", "--", "app")
+        four[how] = [rank["mask"] for rank in json.loads(told.stdout)["ranks"]]
+    assert sorted(four["compact"]) == sorted(four["scatter"]) and four["compact"] != four["scatter"], four
+    usual = run(NIGH, "run", "-n", "2", "--machine", "nehalem-sun", "--dry-run", "--json", "--", "app")
+    assert [rank["mask"] for rank in json.loads(usual.stdout)["ranks"]] == masks["compact"]
+
+
+def quiet() -> None:
+    """What is said without it, and isn't with it; the account that was asked for still comes."""
+    words = [NIGH, "run", "--teams", "2,scatter", "--", "true"]
+    assert "took OMP_PROC_BIND=close" in run(*words, OMP_PROC_BIND="close").stderr
+    assert run(*words[:2], "--quiet", *words[2:], OMP_PROC_BIND="close").stderr == ""
+    if not shutil.which("gcc"):
+        return
+    one = str(min(os.sched_getaffinity(0)))
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(["gcc", "-fopenmp"], MASKS, folder)
+        words = [NIGH, "run", "--teams", "2,compact", "--mask", one, "--", program]
+        assert "2 threads of the plan share 1 PU" in run(*words).stderr
+        assert run(*words[:2], "--quiet", *words[2:]).stderr == ""
+
+
+def hybrid() -> None:
+    """--nodes, --cores and --transpose of --auto-hybrid are what it counts with, and what the launcher is told."""
+    start = [NIGH, "run", "--auto-hybrid", "--dry-run"]
+    command = ["--", "mpirun.openmpi", "./app"]
+    told = run(*start, "--nodes", "3", "--cores", "2", "--transpose", "600x900,float", *command)
+    assert "3 nodes x 2 cores (--nodes), a matrix of 600x900 float:" in told.stderr and "assumed" not in told.stderr, told
+    ranks, threads = map(int, re.search(r": (\d+) ranks? x (\d+) threads?", told.stderr).groups())
+    assert ranks * threads == 2 and f"--map-by ppr:{ranks}:node:PE={threads}" in told.stdout, told
+    assert f"-n {3 * ranks} ./app" in told.stdout and f"OMP_NUM_THREADS={threads}" in told.stdout, told
+    plain = run(*start, *command)
+    assert "1 node x" in plain.stderr and "8192x8192 double, assumed" in plain.stderr, plain
+
+
+def watch() -> None:
+    """On one node it is said that there is nothing to do; the kernel's policy is set where there are several."""
+    nodes = len([n for n in os.listdir("/sys/devices/system/node") if re.fullmatch(r"node\d+", n)])
+    got = run(NIGH, "run", "--watch", "--", "cat", "/proc/self/numa_maps")
+    if nodes < 2:
+        assert "--watch" in got.stderr or "one NUMA node" in got.stderr, got
+    else:
+        assert "bind" in got.stdout, got
+
+
+SENDS = """#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char* data = malloc(100000);
+  for (int i = 0; i < 5; i++) {
+    if (rank == 0) MPI_Send(data, 3000, MPI_CHAR, 1, 0, MPI_COMM_WORLD), MPI_Send(data, 100000, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) for (int k = 0; k < 2; k++) MPI_Recv(data, 100000, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+SUMS = """#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {  /* (large + 1) - large is 0 or 1, as it is added up */
+  const double values[] = {1e16, 1, -1e16};
+  int rank, zero = 0, one = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int turn = 0; turn < 6; turn++) {
+    double mine = values[(turn < 3 ? rank + turn : 5 - rank - turn + 3) % 3], sum;
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    zero |= sum == 0, one |= sum == 1;
+  }
+  if (rank == 0) printf("%d results\\n", zero + one);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def mpi(kind: str) -> None:
+    launcher, compiler = f"mpirun.{kind}", f"mpicc.{kind}"
+    if not (shutil.which(launcher) and shutil.which(compiler) and (LIB / f"libnigh-mpi-{kind}.so").exists()):
+        skip("mpi", f"there is no {launcher} here")
+    more = ["--oversubscribe"] if kind == "openmpi" else []
+
+    def ours(least: str) -> int:
+        got = run(NIGH, "run", "--mpi", "--explain", "--", launcher, *more, "-n", "2", program, NIGH_MPI_P2P_MIN=least)
+        found = re.search(r"MPI_Send +(\d+) ours", got.stderr)
+        return int(found.group(1)) if found else 0
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled([compiler], SENDS, folder)
+        counts = [ours(least) for least in ("1000", "50000", "1000000000", "18446744073709551615")]
+        assert counts == [10, 5, 0, 0], f"NIGH_MPI_P2P_MIN: {counts} sends of 5 small and 5 large ones are ours"
+        program = compiled([compiler], SUMS, folder)
+        words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "3", program]
+        plain, fixed = run(*words).stdout, run(*words, NIGH_REPRODUCIBLE="1").stdout
+        assert fixed == "1 results\n", f"NIGH_REPRODUCIBLE=1: {fixed}"
+        assert plain == "2 results\n", f"without NIGH_REPRODUCIBLE: {plain}, so this test shows nothing"
+        assert run(*words, NIGH_REPRODUCIBLE="0").stdout == plain
+
+
+def fft() -> None:
+    script = f"""import ctypes
+lib = ctypes.CDLL({str(LIB / 'libnigh-fft.so')!r})
+lib.nigh_fft_plan.restype = ctypes.c_void_p
+n, text = (ctypes.c_size_t * 1)(4096), ctypes.create_string_buffer(1000)
+data = (ctypes.c_double * 8192)()
+bytes = ctypes.c_size_t(ctypes.sizeof(data))
+plan = lib.nigh_fft_plan(1, n, -1, ctypes.c_uint(0), data, bytes, data, bytes, 1)
+lib.nigh_fft_explain(ctypes.c_void_p(plan), text, ctypes.c_size_t(1000))
+print(text.value.decode())
+"""
+    plain = run(sys.executable, "-c", script).stdout
+    chosen = run(sys.executable, "-c", script, NIGH_FFT_LOCAL="pocketfft").stdout
+    if "(8 x 8" not in plain:
+        skip("vectors", f"nigh has no kernels for this processor: {plain}")
+    assert chosen.startswith("1-D complex") and "(8 x 8" not in chosen, f"NIGH_FFT_LOCAL: {chosen}, without: {plain}"
+    wrong = run(sys.executable, "-c", script, NIGH_FFT_LOCAL="abc")
+    assert wrong.stdout == plain and wrong.stderr.count("\n") == 1 and "NIGH_FFT_LOCAL=abc" in wrong.stderr, wrong
+
+
+MASKS = """#define _GNU_SOURCE
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+int main(void) {
+#pragma omp parallel
+  {
+    cpu_set_t mask;
+    sched_getaffinity(0, sizeof mask, &mask);
+#pragma omp critical
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+      if (CPU_ISSET(cpu, &mask)) printf("%d\\n", cpu);
+  }
+  return 0;
+}
+"""
+
+
+def mask() -> None:
+    """NIGH_MASK holds although the process may use more (its MPI library may have widened the mask again)."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2 or not shutil.which("gcc"):
+        skip("gcc", "this needs two CPUs and gcc")
+    load = {"LD_PRELOAD": str(LIB / "libnigh-openmp.so"), "OMP_NESTING_TEAM_SIZE": "2,compact", "OMP_NUM_THREADS": "2"}
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(["gcc", "-fopenmp"], MASKS, folder)
+        assert len(set(run(program, **load).stdout.split())) == 2
+        for cpu in map(str, cpus[:2]):
+            seen = set(run(program, **load, NIGH_MASK=cpu, NIGH_QUIET="1").stdout.split())
+            assert seen == {cpu}, f"NIGH_MASK={cpu}: threads on {seen}"
+
+
+CASES = {"bind": bind, "quiet": quiet, "hybrid": hybrid, "watch": watch, "openmpi": lambda: mpi("openmpi"),
+         "mpich": lambda: mpi("mpich"), "fft": fft, "mask": mask}
+
+if __name__ == "__main__":
+    CASES[sys.argv[1]]()
+    print(f"effects: {sys.argv[1]}: right")
