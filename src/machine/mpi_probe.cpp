@@ -99,9 +99,9 @@ Result<MpiProbe> checked(MpiProbe probe, const std::string& where) {
 
 Result<MpiProbe> read_mpi_report(const std::string& line, const Machine& machine, const Probe* probe) {
   const json in = json::parse(line, nullptr, false);
-  if (!in.is_object() || in.value("probe", "") != "mpi")
-    return fail(Errc::invalid, "the ranks printed no report of what they measured");
   try {
+    if (!in.is_object() || in.value("probe", "") != "mpi")
+      return fail(Errc::invalid, "the ranks printed no report of what they measured");
     MpiProbe out = read_report(in, machine, probe);
     out.topology = topology_hash(machine);
     out.date = now_text();
@@ -131,9 +131,9 @@ std::string mpi_probe_to_json(const MpiProbe& probe) {
 
 Result<MpiProbe> mpi_probe_from_json(std::string_view text, const std::string& where) {
   const json in = json::parse(text, nullptr, false);
-  if (!in.is_object() || in.value("format", "") != "nigh-mpi-probe" || in.value("version", 0) != version)
-    return fail(Errc::invalid, where + " is damaged or of another version; it is ignored");
   try {
+    if (!in.is_object() || in.value("format", "") != "nigh-mpi-probe" || in.value("version", 0) != version)
+      return fail(Errc::invalid, where + " is damaged or of another version; it is ignored");
     MpiProbe out;
     in.at("topology").get_to(out.topology);
     in.at("date").get_to(out.date);

@@ -115,6 +115,8 @@ TEST(MpiProbe, StoredAndFoundOfTheSameMachineOnly) {
   EXPECT_FALSE(load_mpi_probe(machine).has_value());
   ASSERT_TRUE(sys::write_file(*mpi_probe_path(machine), "{}").has_value());
   EXPECT_NE(load_mpi_probe(machine).error().message.find("damaged"), std::string::npos);
+  for (const char* text : {"[]", "{\"format\": []}", "{\"format\": \"nigh-mpi-probe\", \"version\": \"2\"}"})
+    EXPECT_FALSE(mpi_probe_from_json(text, "a file")) << text;
   unsetenv("XDG_CACHE_HOME");
   std::filesystem::remove_all(folder);
 }
