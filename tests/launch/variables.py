@@ -67,7 +67,7 @@ def mpi(kind: str) -> None:
     more = ["--oversubscribe", "--bind-to", "none"] if kind == "openmpi" else []
     switch = {"NIGH_MPI": "off or on", "NIGH_MPI_COLL": "off or on", "NIGH_MPI_P2P": "off or on", "NIGH_MPI_HIERARCHY": "0 or 1",
               "NIGH_REPRODUCIBLE": "0 or 1", "NIGH_WAIT": "spin, yield or sleep", "NIGH_SPACE": "off or on",
-              "NIGH_SPACE_HUGE": "never, lazy or eager", "NIGH_SHARE": "data"}
+              "NIGH_SPACE_HUGE": "never, lazy, eager or touch", "NIGH_SHARE": "data"}
     with tempfile.TemporaryDirectory() as name:
         hello = compiled([compiler], (HERE / "hello.c").read_text(), Path(name))
         judge([NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", hello],
@@ -141,8 +141,8 @@ lib = ctypes.CDLL({str(BUILD / 'lib' / 'libnigh-transpose.so')!r})
 lib.nigh_transpose_local.restype = ctypes.c_void_p
 word, size = ctypes.c_size_t, 512
 a, b = ((ctypes.c_double * (size * size))() for _ in "ab")
-made = lib.nigh_transpose_local(word(size), word(size), word(8), a, word(0), b, word(0), 2)
-print(bool(made))
+made = lib.nigh_transpose_local(word(size), word(size), word(8), a, word(size), b, word(size), 2)
+assert made
 """
     judge([sys.executable, "-c", script], {}, {"NIGH_TRANSPOSE_BIND": "none, compact or scatter"}, junk=("abc", "-1", "Compact"))
 
