@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -144,6 +144,29 @@ double Links::sustained(const std::vector<Flow>& flows, std::vector<double>& scr
   return sum > 0 ? pace * sum : 0;
 }
 
+// Loads only grow by a layer, so the narrowest place is the one before or among those that it changes.
+void Pile::add(const std::vector<Flow>& flows) {
+  Layer layer = {changes_.size(), layers_.back().pace, layers_.back().sum};
+  for (const Flow& flow : flows) {
+    layer.sum += flow.demand;
+    for (const std::uint32_t r : links_.resources(flow)) {
+      changes_.push_back({r, load_[r]});
+      load_[r] += flow.demand;
+    }
+  }
+  for (std::size_t i = layer.first; i < changes_.size(); ++i) {
+    const std::uint32_t r = changes_[i].resource;
+    if (links_.capacity_[r] < layer.pace * load_[r]) layer.pace = links_.capacity_[r] / load_[r];
+  }
+  layers_.push_back(layer);
+}
+
+void Pile::take_off() {
+  for (; changes_.size() > layers_.back().first; changes_.pop_back())
+    load_[changes_.back().resource] = changes_.back().before;
+  layers_.pop_back();
+}
+
 double Links::set_bandwidth(const std::vector<int>& set) const {
   std::vector<Flow> flows;
   for (const int i : set)
@@ -166,21 +189,27 @@ double Links::load(int to, int from, const std::vector<Flow>& flows, const std::
 }
 
 Company::Company(const Links& links, const std::vector<Flow>& flows) {
-  std::map<std::size_t, std::vector<std::size_t>> users;
-  for (std::size_t i = 0; i < flows.size(); ++i)
-    for (const std::size_t r : links.resources(flows[i])) users[r].push_back(i);
   highest_.assign(flows.size(), std::numeric_limits<double>::infinity());
-  for (auto& [r, who] : users) {
-    for (const std::size_t i : who) highest_[i] = std::min(highest_[i], links.capacity_[r]);
-    if (who.size() > 1) shared_.push_back({links.capacity_[r], std::move(who)});
-  }
+  std::vector<std::size_t> ends(links.capacity_.size() + 1, 0);  // of each resource's users, moved up by one
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    for (const std::size_t r : links.resources(flows[i])) {
+      ++ends[r + 1];
+      highest_[i] = std::min(highest_[i], links.capacity_[r]);
+    }
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  users_.resize(ends.back());
+  for (std::size_t r = 0; r + 1 < ends.size(); ++r)
+    if (ends[r + 1] > ends[r] + 1) shared_.push_back({links.capacity_[r], ends[r], ends[r + 1]});
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    for (const std::size_t r : links.resources(flows[i])) users_[ends[r]++] = i;
 }
 
 void Company::rates(const std::vector<double>& loads, std::vector<double>& rates) const {
   rates = highest_;
   std::vector<std::size_t> order;
   for (const Place& place : shared_) {
-    order = place.users;
+    order.assign(users_.begin() + static_cast<std::ptrdiff_t>(place.first),
+                 users_.begin() + static_cast<std::ptrdiff_t>(place.last));
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return loads[a] < loads[b]; });
     for (const std::size_t me : order) {
       double left = place.capacity;

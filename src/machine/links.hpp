@@ -67,6 +67,7 @@ class Links {
 
  private:
   friend class Company;
+  friend class Pile;
   [[nodiscard]] std::size_t at(int cpus, int memory) const {
     return static_cast<std::size_t>(cpus) * static_cast<std::size_t>(nodes_) +
            static_cast<std::size_t>(memory);
@@ -88,6 +89,33 @@ class Links {
   std::vector<double> capacity_;  // MB/s of pairs (nodes x nodes), links (nodes x nodes), controllers (nodes)
 };
 
+// Flows that come in layers, the last of which is taken off again: sustained() of all that are there, for
+// those who ask about many sets that begin alike.
+class Pile {
+ public:
+  explicit Pile(const Links& links) : links_(links), load_(links.capacity_.size(), 0) {}
+  void add(const std::vector<Flow>& flows);
+  void take_off();
+  [[nodiscard]] std::size_t layers() const { return layers_.size() - 1; }
+  [[nodiscard]] double sustained() const {
+    return layers_.back().sum > 0 ? layers_.back().pace * layers_.back().sum : 0;
+  }
+
+ private:
+  struct Layer {
+    std::size_t first = 0;  // of its changes
+    double pace = std::numeric_limits<double>::infinity(), sum = 0;
+  };
+  struct Change {
+    std::uint32_t resource;
+    double before;
+  };
+  const Links& links_;
+  std::vector<double> load_;
+  std::vector<Layer> layers_ = {{}};
+  std::vector<Change> changes_;
+};
+
 // The same flows asked again and again, as by a fixed point: what each gets while it moves as fast as it can
 // and the others keep up their mean loads. At each place that it uses, those who want less than its share get
 // what they want and leave the rest to it. (share() with one demand after the other set to infinity gives
@@ -101,10 +129,11 @@ class Company {
  private:
   struct Place {
     double capacity = 0;
-    std::vector<std::size_t> users;
+    std::size_t first = 0, last = 0;  // of its users in users_
   };
-  std::vector<Place> shared_;    // used by two flows or more
-  std::vector<double> highest_;  // what each flow gets where it is alone
+  std::vector<Place> shared_;       // used by two flows or more
+  std::vector<std::size_t> users_;  // flows of one resource after the other
+  std::vector<double> highest_;     // what each flow gets where it is alone
 };
 
 }  // namespace nigh

@@ -60,15 +60,14 @@ struct Tuples {
 class Appraiser {
  public:
   Appraiser(const Links& links, const Cluster& cluster)
-      : links_(links), cluster_(cluster), before_(classes_of(cluster)) {
+      : cluster_(cluster), before_(classes_of(cluster)), pairs_(cluster.size()), pile_(links) {
     for (std::size_t g = 0; g < before_.size(); ++g)
       class_.push_back(before_[g] == g ? g : class_[before_[g]]);
     for (std::size_t a = 0; a < cluster.size(); ++a)
       for (std::size_t b = 0; b < cluster.size(); ++b) {
         const double traffic = cluster.traffic[a * cluster.size() + b];
         if (a == b || traffic <= 0) continue;
-        pairs_.emplace_back(a, b);
-        flows_.push_back({.demand = traffic});
+        pairs_[std::max(a, b)].push_back({a, b, traffic});
       }
   }
 
@@ -103,12 +102,19 @@ class Appraiser {
           std::swap(moved_[g], moved_[h]);
   }
 
+  // Tuples come in an order in which most begin as the one before.
   [[nodiscard]] double value_of(const std::vector<std::uint8_t>& place) {
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-      flows_[i].cpus = place[pairs_[i].first];
-      flows_[i].memory = place[pairs_[i].second];
+    std::size_t same = 0;
+    while (same < piled_.size() && piled_[same] == place[same]) ++same;
+    while (pile_.layers() > same) pile_.take_off();
+    piled_ = place;
+    for (std::size_t group = same; group < place.size(); ++group) {
+      flows_.clear();
+      for (const Pair& pair : pairs_[group])
+        flows_.push_back({place[pair.from], place[pair.to], pair.traffic});
+      pile_.add(flows_);
     }
-    return cluster_.weight * links_.sustained(flows_, scratch_);
+    return cluster_.weight * pile_.sustained();
   }
 
   [[nodiscard]] double cost_of(const std::vector<std::uint8_t>& place) const {
@@ -118,14 +124,18 @@ class Appraiser {
     return out;
   }
 
-  const Links& links_;
+  struct Pair {
+    std::size_t from, to;
+    double traffic;
+  };
+
   const Cluster& cluster_;
   std::vector<std::size_t> before_, class_;
   std::unordered_map<std::uint64_t, std::vector<Option>> fronts_;
-  std::vector<std::pair<std::size_t, std::size_t>> pairs_;  // groups that read each other, of each flow
+  std::vector<std::vector<Pair>> pairs_;  // of groups that read each other, by the later of the two
+  Pile pile_;                             // a layer for each group of piled_
+  std::vector<std::uint8_t> piled_, moved_;
   std::vector<Flow> flows_;
-  std::vector<double> scratch_;
-  std::vector<std::uint8_t> moved_;
 };
 
 constexpr double none = -std::numeric_limits<double>::infinity();
