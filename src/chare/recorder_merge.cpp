@@ -198,7 +198,7 @@ std::string Recorder::Merged::summary(std::uint32_t pes) const {
 
 namespace {
 
-// What is left when one of them can't be read.
+// Removes the parts when one of them can't be read.
 void remove_parts(const Recorder::Goal& goal, std::uint32_t parts) {
   for (std::uint32_t pe = 0; pe < parts; ++pe)
     if (const auto part = goal.part(pe)) std::remove(part->c_str());

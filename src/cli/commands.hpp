@@ -26,15 +26,13 @@ void add_watch(CLI::App& app, int& status);
 int keep_program_words(const CLI::App& app, int argc, char** argv);
 std::vector<std::string>& program_words();
 
-// What a file or a word of the command line says is repeated in sentences: on one line, and nothing that a
-// terminal obeys.
+// Sentences repeat texts of files and of the command line: on one line, and nothing that a terminal obeys.
 std::string one_line(std::string text);
 
 // Prints "nigh COMMAND: message" to stderr and returns 1.
 int report_failure(const char* command, const std::string& message);
 
-// Of what was measured before and kept: the command goes on without what is there and can't be used, and says
-// so.
+// Tells of a kept measurement that can't be used; the command goes on without it.
 template <class Record>
 void tell_if_unused(const char* command, const Result<Record>& record) {
   if (!record && record.error().sys_errno != ENOENT) report_failure(command, record.error().message);

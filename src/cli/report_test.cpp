@@ -7,6 +7,7 @@
 #include "cli/bench_transpose.hpp"
 #include "cli/report_page.hpp"
 #include "cli/report_steps.hpp"
+#include "cli/test_report.hpp"
 #include "machine/load.hpp"
 
 namespace nigh::cli {
@@ -27,20 +28,6 @@ BenchRecord record(const std::string& subject, double median) {
   r.teams = "2x1";
   r.result = "triad";
   return r;
-}
-
-ReportParts parts() {
-  ReportParts out;
-  out.machine = load_model("barcelona").value();
-  out.mask = out.machine.pus();
-  out.date = "2026-01-01";
-  return out;
-}
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
-  return n;
 }
 
 TEST(Report, ATraceOfImpossiblePesIsRefused) {

@@ -12,28 +12,15 @@
 #include "cli/bench_model.hpp"
 #include "cli/report_page.hpp"
 #include "cli/report_steps.hpp"
+#include "cli/test_report.hpp"
 #include "machine/load.hpp"
 
 namespace nigh::cli {
 namespace {
 
-// Of the same place in every order: the first characters decide, and nothing comes between '<' and '='.
+// Both sort to the same place: the first characters decide, and nothing comes between '<' and '='.
 const std::string evil = "<script>\"'&{}",
                   harmless = "=script======", evil_escaped = "&lt;script&gt;&quot;&#39;&amp;{}";
-
-ReportParts parts() {
-  ReportParts out;
-  out.machine = load_model("barcelona").value();
-  out.mask = out.machine.pus();
-  out.date = "2026-01-01";
-  return out;
-}
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
-  return n;
-}
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -93,7 +80,7 @@ BenchRecord record(const std::string& bench, const std::string& result, const st
   return r;
 }
 
-// What has sections of its own on the page.
+// Files that have sections of their own on the page.
 std::vector<BenchFile> kinds_of_files() {
   std::vector<BenchFile> out(4);
   out[0].records = {record("nested-stream", "triad", "nigh", 2),

@@ -75,7 +75,7 @@ int huge_explain(char* text, std::size_t bytes) {
     return snprintf(text, bytes, "memory: large blocks get huge pages when they are touched: %llu MiB\n",
                     static_cast<unsigned long long>(g_slot.count.asked.load()) * (kHugePage >> 20));
   if (g_refused != 0)
-    return snprintf(text, bytes, "memory: huge pages are collapsed: no tmpfs in a user namespace (%s)\n",
+    return snprintf(text, bytes, "memory: no huge pages at first touch: no tmpfs in a user namespace (%s)\n",
                     strerror(static_cast<int>(-g_refused)));
   return 0;
 }

@@ -174,7 +174,7 @@ class Archive {
         value.resize(items);
         return raw(static_cast<void*>(value.data()), items * sizeof(T));
       }
-      // As they come, since a damaged file may say any number.
+      // Grows as items come, since a damaged file may say any number.
       if (reads()) value.clear();
       const std::size_t before = bytes_;
       for (std::size_t i = 0; i < items; ++i) {
