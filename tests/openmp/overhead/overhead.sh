@@ -2,22 +2,22 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What nigh adds to a region in which nothing changes: overhead.sh PROGRAM LIBRARY-FOLDER [ROUNDS]. Runs off and on take
+# What nigh adds to a region in which nothing changes: overhead.sh PROGRAM LIBRARY-FOLDER EMPTY-TOOL [ROUNDS]. Runs off and on take
 # turns, both with their threads held to the same CPUs (the machine, not the scheduler, is compared; a lone thread
 # to CPU 0 by the mask), and the smallest figure of each side counts. The budget is 35 ns per region and thread; what
 # forty such runs can't tell apart (one process's figure against the next: 296 to 380 ns without us) is allowed on top.
 # A process's cores are near or far for its whole life on some virtual machines, which doubles either figure: so the turns
 # go on, twelve at least and ROUNDS at most, until both sides have had their chance.
 #
-# Memory layout matters as well: under any OMPT tool a team of one of libomp costs 31 or 62 ns more, depending on nothing but the
-# length of the environment and of the program's path. So each round runs with another length, both sides with the same.
+# Memory layout matters as well, so each round runs with another length of the environment, both sides with the same.
+# Libomp is slower under any OMPT tool: the side without nigh has an empty one (empty_tool.c).
 set -u
-program=$1 lib=$2 rounds=${3:-40}
+program=$1 lib=$2 tool=$3 rounds=${4:-40}
 [ "$(nproc)" -ge 2 ] || { echo "SKIP: one CPU only"; exit 77; }
 
 first=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
 alone() { if [ "$1" = 1 ]; then echo taskset -c "$first"; fi; }
-off() { OMP_PROC_BIND=true OMP_PLACES=cores $(alone "$1") "$program" "$@"; }
+off() { $(alone "$1") env LD_PRELOAD="$tool" OMP_PROC_BIND=true OMP_PLACES=cores "$program" "$@"; }
 on() { $(alone "$1") env LD_PRELOAD="$lib/libnigh-openmp.so" OMP_NESTING_TEAM_SIZE=2,scatter "$program" "$@"; }
 # judge THREADS OFF-FIGURES ON-FIGURES: says what was added, and whether that is within the budget.
 judge() {
