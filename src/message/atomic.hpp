@@ -37,11 +37,14 @@ inline void pause_cpu() {
   asm volatile("isb" ::: "memory");
 #endif
 }
-inline std::int64_t now_ns() {
+inline std::int64_t read_clock(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
+inline std::int64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
+inline std::int64_t process_cpu_ns() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+inline std::int64_t thread_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 inline void yield_cpu() { sys::yield_cpu(); }
 inline int current_cpu() { return sched_getcpu(); }
 

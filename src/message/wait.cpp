@@ -91,17 +91,33 @@ bool Waiter::look_across(int peer, bool (*ready)(void*), void* argument) {
   return false;
 }
 
-Waiter::Rest Waiter::tired(long round, int peer, bool (*ready)(void*), void* argument) {
+void Rests::rest() {
+  if (++count_ % rests_a_look == 0) look();
+  if (yields_) return yield_cpu();
+  for (int i = 0; i < pauses; ++i) pause_cpu();
+}
+
+// Since the last look, did this thread lack the CPU while others of the process had one?
+void Rests::look() {
+  const Times now = {.wall = now_ns(), .process = process_cpu_ns(), .thread = thread_cpu_ns()};
+  const std::int64_t wall = now.wall - before_.wall, mine = now.thread - before_.thread;
+  const std::int64_t others = now.process - before_.process - mine;
+  yields_ = count_ > rests_a_look && wall - mine > wall / 8 && others > wall / 8;
+  before_ = now;
+}
+
+Waiter::Rest Waiter::tired(Rests& rests, long round, int peer, bool (*ready)(void*), void* argument) {
   if (patience_.crowded && mine_ && round < patience_.yields && look_across(peer, ready, argument))
     return Rest::ready;
   const bool attentive = progress && attentive_.load(std::memory_order_relaxed);
-  const bool awake = round < patience_.yields || !mine_ || (attentive && progress_yields);
+  const bool awake =
+      round < patience_.yields || patience_.spins_on || !mine_ || (attentive && progress_yields);
   if (progress && (!awake || attentive || round % rounds_a_poke == rounds_a_poke - 1)) {
     progress(progress_argument);
     if (awake && progress_yields && round % 2 == 1) return Rest::over;
   }
   if (awake) {
-    yield_cpu();
+    patience_.spins_on ? rests.rest() : yield_cpu();
     return round % 1024 == 1022 && hopeless(peer) ? Rest::hopeless : Rest::over;
   }
   const long slept = std::min(round - patience_.yields, 10L);

@@ -3,9 +3,11 @@
 //
 // How a rank waits for a line of memory to change: it spins while that is likely to be soon, gives its CPU
 // away when ranks outnumber CPUs, and in the end sleeps on its doorbell (a futex), so that 8 ranks on 2 cores
-// go as fast as the scheduler lets them. Nobody ever waits under a lock, and every long wait looks now and
-// then whether the peer it waits for still lives. `progress` is how an MPI library is kept going meanwhile: a
-// rank that sits in our barrier may owe its peer a message.
+// go as fast as the scheduler lets them. Under MPI a rank with a CPU of its own spins on, as MPI libraries
+// do: beside other users' programs a rank that yields loses its time slice, and on virtual machines a sleep
+// costs 20 to 50 us. Nobody ever waits under a lock, and every long wait looks now and then whether the peer
+// it waits for still lives. `progress` is how an MPI library is kept going meanwhile: a rank that sits in our
+// barrier may owe its peer a message.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +41,7 @@ struct Patience {
   int spins = 2000;           // looks before the first yield
   int yields = 50;            // yields before the first sleep
   long sleep_ns = 1'000'000;  // the limit of one sleep
+  bool spins_on = false;      // after `spins`, rests (see Rests) in place of yields and sleeps
   bool crowded = false;       // more ranks than CPUs: whoever spins keeps the one he waits for from running
 };
 // NIGH_WAIT: 0 spin, 1 yield, 2 sleep; -1: nothing of that kind.
@@ -47,6 +50,23 @@ int wanted_wait();
 Patience patience_for(int ranks, int cpus);
 
 enum class Waited { ready, peer_dead };
+
+// The short rests of one long wait that spins on: pauses, or yields while threads of this process want the
+// CPU that the waiting one keeps busy (an OpenMP team with fewer CPUs than threads).
+class Rests {
+ public:
+  void rest();
+
+ private:
+  static constexpr int pauses = 16, rests_a_look = 1024;
+  struct Times {
+    std::int64_t wall, process, thread;
+  };
+  void look();
+  Times before_{};
+  int count_ = 0;
+  bool yields_ = false;
+};
 
 class Waiter {
  public:
@@ -83,8 +103,9 @@ class Waiter {
       if (i % looks_a_poke == 0 && progress) progress(progress_argument);
     }
     void* argument = const_cast<void*>(static_cast<const void*>(&ready));
+    Rests rests;
     for (long round = 0; !ready(); ++round) {
-      const Rest rest = tired(round, peer, ready_thunk<Ready>, argument);
+      const Rest rest = tired(rests, round, peer, ready_thunk<Ready>, argument);
       if (rest == Rest::ready) return Waited::ready;
       if (rest == Rest::hopeless) return ready() ? Waited::ready : Waited::peer_dead;
     }
@@ -123,9 +144,9 @@ class Waiter {
   static bool ready_thunk(void* ready) {
     return (*static_cast<std::remove_reference_t<Ready>*>(ready))();
   }
-  // One round of yielding or sleeping; ready: ready() has said so; hopeless: `peer` has died.
+  // One round of resting, yielding or sleeping; ready: ready() has said so; hopeless: `peer` has died.
   enum class Rest { over, ready, hopeless };
-  Rest tired(long round, int peer, bool (*ready)(void*), void* argument);
+  Rest tired(Rests& rests, long round, int peer, bool (*ready)(void*), void* argument);
   bool look_across(int peer, bool (*ready)(void*), void* argument);
   [[nodiscard]] int cpu_of(int rank) const {
     const Doorbell* bell = bells_[rank].load(std::memory_order_relaxed);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "message/collective.hpp"
@@ -93,6 +94,47 @@ TEST(wait, the_environment_says_how) {
     EXPECT_EQ(with(junk).yields, usual.yields) << junk;
   }
   before ? ::setenv("NIGH_WAIT", kept.c_str(), 1) : ::unsetenv("NIGH_WAIT");
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+double cpu_of_this_thread() {
+  const rusage usage = of_this_thread();
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// With a CPU of its own a rank spins without a system call. Beside a thread of its own process that wants the
+// same CPU it gives that up; what the two get is compared, so that other work changes nothing.
+TEST(wait, spins_on_but_not_in_the_way_of_its_own_threads) {
+#ifdef NIGH_SANITIZED
+  GTEST_SKIP() << "for what users get";
+#endif
+  const int cpu = allowed_cpus().front();
+  run_ranks(
+      2,
+      [&](ThreadRank r) {
+        if (r.rank != 0) return;
+        sit_on(cpu);
+        r.waiter.set_patience({.spins = 100, .spins_on = true});
+        rusage before = of_this_thread();
+        const std::int64_t start = now_ns();
+        r.waiter.until([&] { return now_ns() - start > 100'000'000; });
+        EXPECT_EQ(of_this_thread().ru_nvcsw, before.ru_nvcsw);
+        EXPECT_LT(seconds(of_this_thread().ru_stime) - seconds(before.ru_stime), 0.03);
+
+        std::atomic<bool> done = false;
+        std::thread worker([&] {
+          sit_on(cpu);
+          while (cpu_of_this_thread() < 0.3) {}
+          done = true;
+        });
+        const double mine = cpu_of_this_thread();
+        r.waiter.until([&] { return done.load(); });
+        EXPECT_LT(cpu_of_this_thread() - mine, 0.15);
+        worker.join();
+      },
+      2);
 }
 
 // What peers do to this rank's memory may need its progress: given at each look, and no sleep.

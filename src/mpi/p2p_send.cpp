@@ -23,7 +23,7 @@ int most_tag = 32767;  // MPI_TAG_UB
 
 // Measured (docs/decisions/0012): from here on our way is the faster one.
 #ifdef OMPI_MAJOR_VERSION
-constexpr std::size_t default_threshold = 4000;
+constexpr std::size_t default_threshold = space::Space::one_copy_bytes;
 #else
 constexpr std::size_t default_threshold = 8192;
 #endif

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 
 #include "mpi/half.hpp"
@@ -136,10 +135,8 @@ bool make_parts() {
   // With a CPU for each rank we wait as the libraries do, without sleep: a transfer of the library, to
   // another node say, goes on only while the library is looked after.
   message::Patience patience = me.waiter->patience();
-  if (!patience.crowded && message::wanted_wait() < 0) {
-    patience.yields = std::numeric_limits<int>::max();
-    me.waiter->set_patience(patience);
-  }
+  patience.spins_on = !patience.crowded && message::wanted_wait() < 0;
+  me.waiter->set_patience(patience);
   me.offers = new message::Offers(*g_space, *me.waiter);
   std::uint32_t others = 0;
   for (int rank = 0; rank < g_space->size(); ++rank)

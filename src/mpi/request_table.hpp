@@ -242,10 +242,12 @@ class Patiently {
     message::Waiter& waiter = *g_process.waiter;
     const bool tired = looks_ >= limit_;  // of which looks each may cost a time slice
     if ((tired || looks_ % 64 == 0) && waiter.progress) waiter.progress(waiter.progress_argument);
-    if (tired)
-      message::yield_cpu();
-    else
+    if (!tired)
       message::pause_cpu();
+    else if (waiter.patience().spins_on)
+      rests_.rest();
+    else
+      message::yield_cpu();
   }
   void reset() { looks_ = 0; }
   [[nodiscard]] int looks() const { return looks_; }
@@ -253,6 +255,7 @@ class Patiently {
  private:
   int limit_ = g_process.waiter->patience().crowded ? 20 : 5000;
   int looks_ = 0;
+  message::Rests rests_;
 };
 
 }  // namespace nigh::mpi

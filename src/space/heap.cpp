@@ -1,11 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The names that programs call. The fast path of malloc is two compares that always go the same way: large
-// blocks leave it (huge pages), and so do calls that come from libc itself. Those get libc's own heap,
-// because libc writes to what it has allocated (the locks of streams, other threads' thread-specific data) in
-// the child of a fork before any handler runs, when the slot is still shared with the parent. Who owns a
-// block is told by its address: the slot or the overflow range is jemalloc's, all else is libc's.
+// The names that programs call. Blocks smaller than `least` are libc's: no message of theirs is long enough
+// to go in one copy, and so they cost what they cost without us. The fast path of the others is two compares
+// that always go the same way: large blocks leave it (huge pages), and so do calls that come from libc
+// itself. Those get libc's own heap, because libc writes to what it has allocated (the locks of streams,
+// other threads' thread-specific data) in the child of a fork before any handler runs, when the slot is still
+// shared with the parent. Who owns a block is told by its address: the slot or the overflow range is
+// jemalloc's, all else is libc's.
 #include "space/heap.hpp"
 
 #include <dlfcn.h>
@@ -16,8 +18,10 @@
 
 #include "space/huge.hpp"
 #include "space/pager.hpp"
+#include "space/sites.hpp"
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
+#include "sys/variables.hpp"
 
 #define NIGH_ENTRY __attribute__((visibility("default")))
 
@@ -30,6 +34,7 @@ void nigh_je_free(void*);
 void* nigh_je_memalign(size_t, size_t);
 int nigh_je_posix_memalign(void**, size_t, size_t);
 size_t nigh_je_malloc_usable_size(void*);
+int nigh_je_mallctl(const char*, void*, size_t*, void*, size_t);
 // glibc under its own other names.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -52,7 +57,9 @@ namespace nigh::space {
 
 // What the fast paths look at, in one cache line.
 struct alignas(64) Hot {
-  std::size_t limit = 0;  // blocks below it take the fast path; 0: all go the slow one
+  std::size_t least = 0;  // blocks below it are libc's
+  std::size_t limit = 0;  // blocks below it take the fast path; 0: there is no heap yet
+  bool learns = false;    // none does
   std::uintptr_t libc = 0, libc_bytes = 0;
   std::uintptr_t slot = 0, span = 0;
 };
@@ -80,6 +87,10 @@ void heap_start() {
   if (&je_opt_cache_oblivious != nullptr) je_opt_cache_oblivious = false;
   g_hot.slot = g_slot.state.slot;
   g_hot.span = g_slot.state.span;
+  const int wish = sys::word_in_variable("NIGH_SPACE_SHARE", {"sent", "all"}, look_up_at_start);
+  sites_start(wish == 0 || (wish < 0 && least_shared != nullptr));
+  g_hot.learns = sites_learn();
+  if (g_hot.learns) g_hot.least = least_shared != nullptr ? least_shared() : Space::one_copy_bytes;
   g_hot.limit = kLarge;
 }
 
@@ -95,63 +106,121 @@ void heap_in_child() {
 
 static inline bool owned(const void* data) {
   const auto at = reinterpret_cast<std::uintptr_t>(data);
-  if (__builtin_expect(at - g_hot.slot < g_hot.span, 1)) return true;
+  if (at - g_hot.slot < g_hot.span) return true;
   return at - kOverflowFirst < kOverflowEnd - kOverflowFirst && g_hot.span != 0;
 }
 static inline bool from_libc(std::uintptr_t caller) { return caller - g_hot.libc < g_hot.libc_bytes; }
 // For blocks of our heap: made now if it is not yet.
-static bool ours_for(std::uintptr_t caller) {
+static bool ours_for(std::size_t bytes, std::uintptr_t caller) {
   if (g_hot.limit == 0 && start() != Phase::on) return false;
-  return g_hot.limit != 0 && !from_libc(caller);
+  return g_hot.limit != 0 && bytes >= g_hot.least && !from_libc(caller);
 }
 
 // jemalloc's blocks of up to 8 bytes begin at multiples of 8, libc's of any size at 16, and that is relied
 // on: UCX rounds what it registers down to 16, and MPICH frees the address that it gets back.
 static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16 : bytes; }
 
-static void* prepare_large(void* data, std::size_t bytes) {
-  if (data != nullptr && bytes >= kLarge) huge_block(reinterpret_cast<std::uintptr_t>(data), bytes);
+// Whether a block is to be ours, and of which site.
+static bool wanted(std::size_t bytes, std::uintptr_t caller, Site& site) {
+  if (!ours_for(bytes, caller)) return false;
+  site = site_of(caller, bytes);
+  return site.shares;
+}
+
+static void* prepare(void* data, std::size_t bytes, Site site) {
+  const auto lo = reinterpret_cast<std::uintptr_t>(data);
+  if (data != nullptr && bytes >= kLarge) huge_block(lo, bytes);
+  if (data != nullptr) site_made(site, lo, bytes);
+  return data;
+}
+// A block of libc's.
+static void* noted(void* data, std::size_t bytes, Site site) {
+  if (data != nullptr) site_made(site, reinterpret_cast<std::uintptr_t>(data), bytes);
   return data;
 }
 
+// What a trial has touched is of no use to blocks that will be private.
+static void forget_block(void* data) {
+  constexpr std::size_t worthwhile = std::size_t{1} << 20;
+  const std::size_t bytes = nigh_je_malloc_usable_size(data);
+  const bool idle = site_freed(reinterpret_cast<std::uintptr_t>(data), bytes);
+  nigh_je_free(data);
+  if (idle && bytes >= worthwhile) nigh_je_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
+}
+
 __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller) {
-  if (!ours_for(caller)) return __libc_malloc(bytes);
-  return prepare_large(nigh_je_malloc(rounded(bytes)), bytes);
+  Site site;
+  if (!wanted(bytes, caller, site)) return noted(__libc_malloc(bytes), bytes, site);
+  return prepare(nigh_je_malloc(rounded(bytes)), bytes, site);
 }
 
 // Reused memory is zeroed by writing, not by giving it back and faulting it in again; blocks that are too
 // large to be populated are the exception.
 __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::size_t each,
                                                      std::uintptr_t caller) {
-  if (!ours_for(caller)) return __libc_calloc(count, each);
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, each, &bytes)) {
     errno = ENOMEM;
     return nullptr;
   }
+  Site site;
+  if (!wanted(bytes, caller, site)) return noted(__libc_calloc(count, each), bytes, site);
   t_zeroing = bytes <= std::size_t{256} << 20;
   void* data = nigh_je_calloc(1, rounded(bytes));
   t_zeroing = false;
-  return prepare_large(data, bytes);
+  return prepare(data, bytes, site);
 }
 
 // glibc rounds odd alignments up.
 static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller) {
-  if (!ours_for(caller)) return __libc_memalign(align, bytes);
+  Site site;
+  if (!wanted(bytes, caller, site)) return noted(__libc_memalign(align, bytes), bytes, site);
   std::size_t power = 16;
   while (power < align && power << 1 != 0) power <<= 1;
-  return prepare_large(nigh_je_memalign(power, bytes), bytes);
+  return prepare(nigh_je_memalign(power, bytes), bytes, site);
 }
 
+// Of the library that our __libc_malloc is bound to: an allocator that the program preloads after us may have
+// both functions, or only this one.
 using Usable = size_t (*)(void*);
+static constinit std::atomic<Usable> g_libc_usable{nullptr};
+void heap_ready() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&__libc_malloc), &info) == 0) return;
+  void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) g_libc_usable = reinterpret_cast<Usable>(dlsym(library, "malloc_usable_size"));
+}
 static size_t libc_usable(void* data) {
-  static constinit std::atomic<Usable> next{nullptr};
-  Usable call = next.load(std::memory_order_relaxed);
-  if (call == nullptr) {
-    call = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
-    next.store(call, std::memory_order_relaxed);
-  }
+  Usable call = g_libc_usable.load(std::memory_order_relaxed);
+  if (call == nullptr) call = reinterpret_cast<Usable>(dlsym(RTLD_NEXT, "malloc_usable_size"));
   return call != nullptr ? call(data) : 0;
+}
+
+static void* resized_ours(void* data, std::size_t bytes) {
+  const std::size_t before = g_hot.learns ? nigh_je_malloc_usable_size(data) : 0;
+  if (bytes == 0) site_freed(reinterpret_cast<std::uintptr_t>(data), before);
+  void* moved = nigh_je_realloc(data, bytes == 0 ? 0 : rounded(bytes));
+  if (moved == nullptr) return nullptr;
+  const auto from = reinterpret_cast<std::uintptr_t>(data), to = reinterpret_cast<std::uintptr_t>(moved);
+  if (before != 0) site_moved(from, before, to, bytes);
+  if (bytes >= kLarge) huge_block(to, bytes);
+  return moved;
+}
+
+// A block that outgrows libc's heap moves to ours.
+static void* resized(void* data, std::size_t bytes, std::uintptr_t caller) {
+  if (data == nullptr) return malloc_slowly(bytes, caller);
+  if (owned(data)) return resized_ours(data, bytes);
+  Site site;
+  if (!g_hot.learns || g_libc_usable.load(std::memory_order_relaxed) == nullptr ||
+      !wanted(bytes, caller, site))
+    return noted(__libc_realloc(data, bytes), bytes, site);
+  const std::size_t before = libc_usable(data);
+  void* moved = prepare(nigh_je_malloc(rounded(bytes)), bytes, site);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, data, before < bytes ? before : bytes);
+  __libc_free(data);
+  return moved;
 }
 
 }  // namespace nigh::space
@@ -165,32 +234,34 @@ extern "C" {
 
 NIGH_ENTRY void* malloc(size_t bytes) {
   const std::uintptr_t caller = NIGH_CALLER;
-  if (__builtin_expect(bytes < g_hot.limit && !from_libc(caller), 1)) return nigh_je_malloc(rounded(bytes));
+  if (bytes < g_hot.least) return __libc_malloc(bytes);
+  if (__builtin_expect(bytes < g_hot.limit && !g_hot.learns && !from_libc(caller), 1))
+    return nigh_je_malloc(rounded(bytes));
   return malloc_slowly(bytes, caller);
 }
 
 NIGH_ENTRY void free(void* data) {
-  if (__builtin_expect(owned(data), 1))
-    nigh_je_free(data);
-  else
+  if (!owned(data))
     __libc_free(data);
+  else if (g_hot.learns)
+    forget_block(data);
+  else
+    nigh_je_free(data);
 }
 
 NIGH_ENTRY void* calloc(size_t count, size_t each) {
   const std::uintptr_t caller = NIGH_CALLER;
   size_t bytes = 0;
+  if (count < g_hot.least && each < g_hot.least && count * each < g_hot.least)
+    return __libc_calloc(count, each);
   // Below 8 KiB jemalloc zeroes by writing anyhow.
   if (__builtin_expect(!__builtin_mul_overflow(count, each, &bytes) && bytes < g_hot.limit >> 8, 1) &&
-      __builtin_expect(!from_libc(caller), 1))
+      __builtin_expect(!g_hot.learns && !from_libc(caller), 1))
     return nigh_je_calloc(1, rounded(bytes));
   return calloc_slowly(count, each, caller);
 }
 
-NIGH_ENTRY void* realloc(void* data, size_t bytes) {
-  if (data == nullptr) return malloc_slowly(bytes, NIGH_CALLER);
-  if (!owned(data)) return __libc_realloc(data, bytes);
-  return prepare_large(nigh_je_realloc(data, bytes == 0 ? 0 : rounded(bytes)), bytes);
-}
+NIGH_ENTRY void* realloc(void* data, size_t bytes) { return resized(data, bytes, NIGH_CALLER); }
 
 NIGH_ENTRY void* reallocarray(void* data, size_t count, size_t each) {
   size_t bytes = 0;
@@ -198,9 +269,7 @@ NIGH_ENTRY void* reallocarray(void* data, size_t count, size_t each) {
     errno = ENOMEM;
     return nullptr;
   }
-  if (data == nullptr) return malloc_slowly(bytes, NIGH_CALLER);
-  if (!owned(data)) return __libc_realloc(data, bytes);
-  return prepare_large(nigh_je_realloc(data, bytes == 0 ? 0 : rounded(bytes)), bytes);
+  return resized(data, bytes, NIGH_CALLER);
 }
 
 NIGH_ENTRY int posix_memalign(void** out, size_t align, size_t bytes) {

@@ -10,9 +10,14 @@
 namespace nigh::space {
 
 void heap_start();  // the slot is there
+void heap_ready();  // libc is up
 // jemalloc's three fork handlers.
 void heap_before_fork();
 void heap_after_fork();
 void heap_in_child();
+
+// Where the library that holds this code defines it: blocks of fewer bytes stay private, since nobody reads
+// them where they lie.
+__attribute__((weak)) std::size_t least_shared();
 
 }  // namespace nigh::space

@@ -22,6 +22,7 @@ enum class Mode : int { never, lazy, eager, touch };  // as their words
 static constinit std::atomic<Mode> g_mode{Mode::never};
 static constinit bool g_advise = false;     // shmem_enabled honours MADV_HUGEPAGE
 static constinit bool g_collapsing = true;  // of what was touched as small pages
+static constinit bool g_measuring = true;   // what huge pages cost: where nobody has asked for them
 static constinit long g_refused = 0;        // why there is no file that gets huge pages when touched: -errno
 static constinit std::atomic<std::int64_t> g_budget{0};
 static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift) / kHugePage / 64] = {};
@@ -56,6 +57,7 @@ long huge_start(std::uint64_t span) {
   Mode mode = wish >= 0 ? static_cast<Mode>(wish) : touch_is_as_alone() ? Mode::touch : Mode::lazy;
   if (mode == Mode::never || strcmp(word, "deny") == 0) return -1;
   g_advise = strcmp(word, "advise") == 0 || strcmp(word, "within_size") == 0;
+  g_measuring = wish < 0;
   g_collapsing = wish >= 0 || sys::raw_cpus_online() >= g_slot.state.size;
   long fd = -1;
   if (mode == Mode::touch) {
@@ -176,13 +178,47 @@ static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
   collapse_run(start, chunks.end, worth);
 }
 
+// What a huge page costs is measured where one is about to be made: the first of a block, which its program
+// is about to touch. Dear ones, and there are none for a while, which is twice as long each time.
+constexpr std::int64_t kDear = 1'000'000;  // ns: small pages would have been 512 times 2 to 4 us
+static constinit std::atomic<unsigned> g_rest{0}, g_next_rest{8};
+
+static bool try_one(std::uintptr_t chunk) {
+  const std::int64_t begun = now();
+  if (sys::raw_advise(chunk, kHugePage, sys::kPopulateWrite) != 0) return true;  // before Linux 5.14
+  const std::int64_t took = now() - begun;
+  const unsigned rest = g_next_rest.load(std::memory_order_relaxed);
+  if (took < kDear) {
+    if (rest > 8) g_next_rest.store(rest / 2, std::memory_order_relaxed);
+    return true;
+  }
+  g_rest.store(rest, std::memory_order_relaxed);
+  g_next_rest.store(rest < 1u << 20 ? 2 * rest : rest, std::memory_order_relaxed);
+  return false;
+}
+
+bool huge_is_cheap() { return mode() == Mode::touch && g_rest.load(std::memory_order_relaxed) == 0; }
+
 // The chunks that lie wholly within: what is beside the block stays as it is.
 static void ask_for_touch(std::uintptr_t lo, std::size_t bytes) {
   const std::uintptr_t first = (lo + kHugePage - 1) & ~(kHugePage - 1), end = (lo + bytes) & ~(kHugePage - 1);
   std::size_t missing = 0;
   for (std::uintptr_t at = first; at < end; at += kHugePage) missing += is_done(chunk_of(at)) ? 0 : kHugePage;
   if (missing == 0 || !afford(missing)) return;
-  if (sys::raw_advise(first, end - first, MADV_HUGEPAGE) != 0) return;
+  if (const unsigned rest = g_rest.load(std::memory_order_relaxed)) {
+    g_rest.store(rest - 1, std::memory_order_relaxed);
+    return;
+  }
+  std::uintptr_t trial = first;
+  while (is_done(chunk_of(trial))) trial += kHugePage;
+  if (g_measuring) {
+    if (sys::raw_advise(trial, kHugePage, MADV_HUGEPAGE) != 0) return;
+    mark_done(trial);
+    g_slot.count.asked.fetch_add(1, std::memory_order_relaxed);
+    missing -= kHugePage;
+    if (!try_one(trial)) return;
+  }
+  if (missing == 0 || sys::raw_advise(first, end - first, MADV_HUGEPAGE) != 0) return;
   g_slot.count.asked.fetch_add(missing / kHugePage, std::memory_order_relaxed);
   for (std::uintptr_t at = first; at < end; at += kHugePage) mark_done(at);
 }

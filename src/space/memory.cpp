@@ -11,6 +11,7 @@
 #include "space/huge.hpp"
 #include "space/pager.hpp"
 #include "space/process_space.hpp"
+#include "space/sites.hpp"
 #include "space/slot.hpp"
 
 extern "C" {
@@ -114,7 +115,10 @@ void slot_free(void* data) {
 Window window() {
   const MemoryState& s = g_slot.state;
   if (!s.on) return {};
-  return {.first = s.slot, .span = s.span, .patched = g_slot.patched.load(std::memory_order_acquire)};
+  return {.first = s.slot,
+          .span = s.span,
+          .patched = g_slot.patched.load(std::memory_order_acquire),
+          .marks = site_marks()};
 }
 
 static const Alias* alias_of(std::uintptr_t lo, std::size_t bytes) {
@@ -126,7 +130,7 @@ static const Alias* alias_of(std::uintptr_t lo, std::size_t bytes) {
   return nullptr;
 }
 
-void* find_global(const void* data, std::size_t bytes) {
+static void* find_in_reach(const void* data, std::size_t bytes) {
   const auto lo = reinterpret_cast<std::uintptr_t>(data);
   const MemoryState& s = g_slot.state;
   if (!s.on) return nullptr;
@@ -144,6 +148,12 @@ void* find_global(const void* data, std::size_t bytes) {
   return is_mapped(rank) && bytes <= end - lo ? const_cast<void*>(data) : nullptr;
 }
 
+void* find_global(const void* data, std::size_t bytes) {
+  void* there = find_in_reach(data, bytes);
+  if (there == nullptr && bytes >= Space::one_copy_bytes) site_missed(reinterpret_cast<std::uintptr_t>(data));
+  return there;
+}
+
 static void* in_peer(const SlotHeader& peer, int rank, std::uint64_t offset) {
   return offset < peer.span ? reinterpret_cast<void*>(slot_start(rank, g_slot.state.shift) + offset)
                             : nullptr;
@@ -154,7 +164,7 @@ void* find_remote(int rank, const void* mine) {
   const SlotHeader* peer = peer_header(rank);
   const auto at = reinterpret_cast<std::uintptr_t>(mine);
   if (peer == nullptr) return nullptr;
-  if (rank == s.rank) return find_global(mine, 1);
+  if (rank == s.rank) return find_in_reach(mine, 1);
   const Alias* alias = alias_of(at, 1);
   if (alias == nullptr && in_slot(at, 1)) {  // static data named by its address in the slot
     for (std::uint32_t i = 0; i < own_header()->alias_count && alias == nullptr; ++i) {
@@ -205,6 +215,11 @@ int explain_memory(char* text, std::size_t bytes) {
     const std::size_t used = static_cast<std::size_t>(n) < bytes ? static_cast<std::size_t>(n) : bytes;
     n += snprintf(text + used, bytes - used, format, a, b);
   };
+  const SiteCounts sites = site_counts();
+  if (sites.all > 0)
+    add("memory: blocks of %llu places in the program are shared, since they were sent; of %llu they are "
+        "private\n",
+        sites.send, sites.idle);
   if (load(c.private_extents) > 0)
     add("memory: %llu extents (%llu MiB) are private: the slot or the memory left was too small\n",
         load(c.private_extents), load(c.private_bytes) >> 20);

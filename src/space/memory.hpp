@@ -53,6 +53,7 @@ struct Window {
   std::uintptr_t first = 0;
   std::uintptr_t span = 0;
   bool patched = false;
+  std::atomic<std::uint8_t>* marks = nullptr;  // see sites.hpp
 };
 Window window();
 // The slow question, exact: where all ranks find these bytes of ours (the slot less its holes, aliased static

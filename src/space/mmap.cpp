@@ -13,6 +13,7 @@
 
 #include "space/huge.hpp"
 #include "space/pager.hpp"
+#include "space/sites.hpp"
 #include "space/slot.hpp"
 #include "sys/raw_file.hpp"
 
@@ -90,11 +91,23 @@ static std::uintptr_t map(std::uintptr_t hint, std::size_t bytes, int prot, int 
     return answer(sys::raw_map(hint, bytes, prot, flags, fd, offset));
   }
   const std::size_t whole = pages(bytes);
-  if (is_ordinary(prot, flags) && whole <= g_slot.total && (hint == 0 || in_slot(hint, whole))) {
+  const bool ordinary =
+      is_ordinary(prot, flags) && whole <= g_slot.total && (hint == 0 || in_slot(hint, whole));
+  const Site site = ordinary ? site_of(0, whole) : Site{};
+  if (ordinary && !site.shares) {
+    const std::uintptr_t at =
+        answer(sys::raw_map(in_slot(hint, whole) ? 0 : hint, bytes, prot, flags, fd, offset));
+    if (at != kFailed) site_made(site, at, whole);
+    return at;
+  }
+  if (ordinary) {
     const std::uintptr_t wish = hint & ~(kPage - 1);
     if (wish != 0 && pager_take_at(wish, whole, prot)) return mapped(wish, whole, flags);
     const std::uintptr_t lo = pager_take(whole, whole >= kHugePage ? kHugePage : kPage, prot);
-    if (lo != 0) return mapped(lo, whole, flags);
+    if (lo != 0) {
+      site_made(site, lo, whole);
+      return mapped(lo, whole, flags);
+    }
     g_slot.count.private_extents.fetch_add(1, std::memory_order_relaxed);
     g_slot.count.private_bytes.fetch_add(whole, std::memory_order_relaxed);
   }
@@ -108,6 +121,7 @@ static int unmap(std::uintptr_t lo, std::size_t bytes) {
   // The header and the colour in front of it are nobody's to unmap.
   const std::uintptr_t first = g_slot.state.origin + kHeaderBytes;
   const std::uintptr_t from = part.lo > first ? part.lo : first;
+  if (from < part.hi) site_freed(from, part.hi - from);
   if (from < part.hi) pager_give(from, part.hi - from);
   if (lo < part.lo) sys::raw_unmap(lo, part.lo - lo);
   if (part.hi < hi) sys::raw_unmap(part.hi, hi - part.hi);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "space/account.hpp"
+#include "space/heap.hpp"
 #include "space/memory.hpp"
 #include "space/process_space.hpp"
 #include "space/say.hpp"
@@ -32,6 +33,7 @@ bool is_the_one() {
 
 __attribute__((constructor(101))) static void begin() {
   if (!is_the_one() || !memory().on) return;
+  heap_ready();
   const char* why = "";
   if (sys::word_in_variable("NIGH_SHARE", {"data"}, look_up_at_start) == 0 && !share_static_data(&why))
     say("static data is not shared: %s", why);

@@ -90,6 +90,7 @@ Processes::Processes() {
   Window window = space::window();
   first_ = window.first;
   span_ = window.span;
+  marks_ = window.marks;
   patched_.store(window.patched, std::memory_order_relaxed);
   set_listener({.patched = on_patched, .forked = on_forked, .self = this});
 }

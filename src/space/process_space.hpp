@@ -15,7 +15,7 @@
 namespace nigh::space {
 
 // Changes with anything that ranks of one job, or libraries of one process, must agree on.
-inline constexpr std::uint32_t abi_version = 1;
+inline constexpr std::uint32_t abi_version = 2;
 
 struct Job {
   unsigned char key[16] =

@@ -29,13 +29,18 @@ class Space {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
+  // Messages from here on may go in one copy, where their buffers are shared.
+  static constexpr std::size_t one_copy_bytes = 4000;
+
   // The address at which every rank finds these bytes, or nullptr when they are private to this process:
   // stacks, static data that was not shared, memory that something else was mapped over. Cheap enough for
   // every message.
   [[nodiscard]] void* global(const void* data, std::size_t bytes) const {
     auto offset = reinterpret_cast<std::uintptr_t>(data) - first_;
-    if (offset < span_ && bytes <= span_ - offset && !patched_.load(std::memory_order_relaxed))
+    if (offset < span_ && bytes <= span_ - offset && !patched_.load(std::memory_order_relaxed)) {
+      if (marks_ && bytes >= one_copy_bytes) mark(offset);
       return const_cast<void*>(data);
+    }
     return global_slow(data, bytes);
   }
 
@@ -65,11 +70,19 @@ class Space {
   // Aliases, holes, addresses in peers' memory.
   [[nodiscard]] virtual void* global_slow(const void* data, std::size_t bytes) const = 0;
 
+  static constexpr std::size_t page_bytes = 4096;
+  // A message begins there (sites.hpp).
+  void mark(std::uintptr_t offset) const {
+    std::atomic<std::uint8_t>& page = marks_[offset / page_bytes];
+    if (page.load(std::memory_order_relaxed) == 0) page.store(1, std::memory_order_relaxed);
+  }
+
   int rank_ = 0;
   int size_ = 1;
   std::uintptr_t first_ = 0;  // our own slot: [first_, first_ + span_)
   std::uintptr_t span_ = 0;
-  std::atomic<bool> patched_ = false;  // something else is mapped within the slot: ask global_slow
+  std::atomic<std::uint8_t>* marks_ = nullptr;  // of the slot's pages, where blocks that are sent are learned
+  std::atomic<bool> patched_ = false;           // something else is mapped within the slot: ask global_slow
 };
 
 }  // namespace nigh::space

@@ -107,6 +107,40 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
+BLOCKS = """#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int shared(void* block) { return (uintptr_t)block >> 39 >= 64 && (uintptr_t)block >> 39 < 169; }
+static int rank;
+static void send(void* block) {
+  if (rank == 0) MPI_Send(block, 100000, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(block, 100000, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+/* Three calls of malloc, so three places. */
+static int kept(void) { char* block = memset(malloc(1000000), 1, 1000000); int is = shared(block); return free(block), is; }
+static int sent(void) { char* block = malloc(1000000); int is = shared(block); return send(block), free(block), is; }
+static int late(void) { char* block = malloc(40 << 20); int is = shared(block); return send(block), free(block), is; }
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("small %d", shared(malloc(3000)));
+  for (int i = 0; i < 4; i++) { int is = sent(); if (rank == 0) printf("%s%d", i ? " " : ", sent ", is); }
+  for (int i = 0; i < 4; i++) { int is = kept(); if (rank == 0) printf("%s%d", i ? " " : ", kept ", is); }
+  for (int i = 0; i < 3; i++) { int is = late(); if (rank == 0) printf("%s%d", i ? " " : ", late ", is); }
+  char* grown = NULL;
+  for (size_t bytes = 1000; bytes <= 16000000; bytes *= 2) {
+    grown = realloc(grown, bytes);
+    if (bytes > 1000 && grown[bytes / 2 - 1] != 7) return printf("lost at %zu\\n", bytes), 1;
+    memset(grown, 7, bytes);
+  }
+  free(grown);
+  if (rank == 0) puts("");
+  MPI_Finalize();
+  return 0;
+}
+"""
 SUMS = """#include <mpi.h>
 #include <stdio.h>
 int main(int argc, char** argv) {  /* (large + 1) - large is 0 or 1, as it is added up */
@@ -141,6 +175,11 @@ def mpi(kind: str) -> None:
         program = compiled([compiler], SENDS, folder)
         counts = [ours(least) for least in ("1000", "50000", "1000000000", "18446744073709551615")]
         assert counts == [10, 5, 0, 0], f"NIGH_MPI_P2P_MIN: {counts} sends of 5 small and 5 large ones are ours"
+        program = compiled([compiler], BLOCKS, folder)
+        words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", program]
+        told = {how: run(*words, NIGH_SPACE_HUGE="never", **({"NIGH_SPACE_SHARE": how} if how else {})).stdout for how in ("", "sent", "all")}
+        learned = "small 0, sent 1 1 1 1, kept 1 0 0 0, late 0 1 1\n"
+        assert told == {"": learned, "sent": learned, "all": "small 1, sent 1 1 1 1, kept 1 1 1 1, late 1 1 1\n"}, told
         program = compiled([compiler], SUMS, folder)
         words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "3", program]
         plain, fixed = run(*words).stdout, run(*words, NIGH_REPRODUCIBLE="1").stdout

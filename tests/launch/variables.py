@@ -67,7 +67,8 @@ def mpi(kind: str) -> None:
     more = ["--oversubscribe", "--bind-to", "none"] if kind == "openmpi" else []
     switch = {"NIGH_MPI": "off or on", "NIGH_MPI_COLL": "off or on", "NIGH_MPI_P2P": "off or on", "NIGH_MPI_HIERARCHY": "0 or 1",
               "NIGH_REPRODUCIBLE": "0 or 1", "NIGH_WAIT": "spin, yield or sleep", "NIGH_SPACE": "off or on",
-              "NIGH_SPACE_HUGE": "never, lazy, eager or touch", "NIGH_SHARE": "data"}
+              "NIGH_SPACE_HUGE": "never, lazy, eager or touch", "NIGH_SPACE_SHARE": "sent or all",
+              "NIGH_SHARE": "data"}
     with tempfile.TemporaryDirectory() as name:
         hello = compiled([compiler], (HERE / "hello.c").read_text(), Path(name))
         judge([NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", hello],

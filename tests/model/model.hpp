@@ -191,6 +191,8 @@ inline void pause_cpu() { model::pause(); }
 inline int current_cpu() { return 0; }
 inline void yield_cpu() { model::pause(); }
 inline std::int64_t now_ns() { return model::now(); }
+inline std::int64_t process_cpu_ns() { return model::now(); }
+inline std::int64_t thread_cpu_ns() { return model::now(); }
 inline void sleep_on(const atomic<std::uint32_t>* word, std::uint32_t expected, long limit_ns,
                      const model::Where& where = model::Where::current()) {
   model::sleep(word, expected, limit_ns, where);

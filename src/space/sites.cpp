@@ -1,0 +1,185 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// For each page of the slot there is a mark; for each page of the address space a word, in leaves of 1 GiB
+// made when first needed, says which block of 4000 bytes or more begins there (blocks that long do so once a
+// page). All of it is a hint: races and blocks of the past lose an observation, never memory.
+#include "space/sites.hpp"
+
+#include <time.h>
+
+#include "space/huge.hpp"
+#include "space/slot.hpp"
+
+namespace nigh::space {
+
+constexpr std::size_t kSites = 4096;  // more stay on trial
+constexpr int kProbes = 8;
+enum State : std::uint8_t { kOnTrial, kSends, kPrivate };
+struct Entry {
+  std::atomic<std::uint64_t> key{0};
+  std::atomic<std::uint8_t> state{kOnTrial};
+};
+
+constexpr std::int64_t kFirstBudget = std::int64_t{16} << 20;
+constexpr std::int64_t kBytesPerSecond = std::int64_t{28} << 20;  // a hundredth of it, at 1.4 us more a page
+constexpr unsigned kDenialsPerLook = 64;
+
+constexpr int kLeafShift = 30, kAddressBits = 48;
+constexpr std::size_t kLeafWords = (std::size_t{1} << kLeafShift) / kPage;
+constexpr std::size_t kFarthestStart = 65536;  // pages that are searched for the start of a block
+
+static constinit Entry g_sites[kSites + 1] = {};
+static constinit std::atomic<std::int64_t> g_trial_budget{kFirstBudget}, g_trial_earned{0};
+static constinit std::atomic<unsigned> g_trial_denials{0};
+// Words: pages of the block << 16 | site.
+using Word = std::atomic<std::uint64_t>;
+static constinit std::atomic<Word*> g_leaves[std::size_t{1} << (kAddressBits - kLeafShift)] = {};
+static constinit Mark* g_marks = nullptr;
+static constinit std::atomic<std::uintptr_t> g_learned_pages[64] =
+    {};  // pages of messages whose block is known
+
+static std::uintptr_t sparse_table(std::size_t bytes) {
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const long at = sys::raw_map(0, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (sys::is_error(at)) return 0;
+  sys::raw_advise(static_cast<std::uintptr_t>(at), bytes, MADV_DONTDUMP);
+  return static_cast<std::uintptr_t>(at);
+}
+
+void sites_start(bool learn) {
+  if (learn) g_marks = reinterpret_cast<Mark*>(sparse_table(g_slot.state.span / kPage));
+}
+bool sites_learn() { return g_marks != nullptr; }
+Mark* site_marks() { return g_marks; }
+
+static Mark& mark_of(std::uintptr_t address) { return g_marks[(address - g_slot.state.slot) / kPage]; }
+
+static Word* word_of(std::uintptr_t address, bool make) {
+  if (address >> kAddressBits != 0) return nullptr;
+  std::atomic<Word*>& place = g_leaves[address >> kLeafShift];
+  Word* leaf = place.load(std::memory_order_acquire);
+  if (leaf == nullptr && make) {
+    auto* made = reinterpret_cast<Word*>(sparse_table(kLeafWords * sizeof(Word)));
+    if (made == nullptr) return nullptr;
+    if (place.compare_exchange_strong(leaf, made, std::memory_order_acq_rel))
+      leaf = made;
+    else
+      sys::raw_unmap(reinterpret_cast<std::uintptr_t>(made), kLeafWords * sizeof(Word));
+  }
+  return leaf != nullptr ? leaf + address / kPage % kLeafWords : nullptr;
+}
+
+// Four classes for each power of two.
+static std::uint64_t class_of(std::size_t bytes) {
+  const int log = 63 - __builtin_clzll(bytes | 4);
+  return static_cast<std::uint64_t>(log) << 2 | (bytes >> (log - 2) & 3);
+}
+
+static bool pay(std::int64_t bytes) {
+  if (g_trial_budget.load(std::memory_order_relaxed) < bytes) {
+    if (g_trial_denials.fetch_add(1, std::memory_order_relaxed) % kDenialsPerLook != 0) return false;
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * kBytesPerSecond / 1000;
+    g_trial_budget.fetch_add(earned - g_trial_earned.exchange(earned, std::memory_order_relaxed),
+                             std::memory_order_relaxed);
+    if (g_trial_budget.load(std::memory_order_relaxed) < bytes) return false;
+  }
+  g_trial_budget.fetch_sub(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+static bool shares(std::uint8_t state, std::size_t bytes) {
+  if (state != kOnTrial) return state == kSends;
+  return (bytes >= kHugePage && huge_is_cheap()) || pay(static_cast<std::int64_t>(bytes));
+}
+
+Site site_of(std::uintptr_t caller, std::size_t bytes) {
+  if (g_marks == nullptr || g_slot.private_now) return {};
+  const std::uint64_t key = caller << 9 | class_of(bytes) << 1 | 1;
+  std::size_t at = key * 0x9e3779b97f4a7c15ULL >> 52;
+  for (int probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSites) {
+    Entry& entry = g_sites[at + 1];
+    std::uint64_t known = entry.key.load(std::memory_order_relaxed);
+    if (known == 0 && entry.key.compare_exchange_strong(known, key, std::memory_order_relaxed)) known = key;
+    if (known == key)
+      return {.id = static_cast<std::uint16_t>(at + 1),
+              .shares = shares(entry.state.load(std::memory_order_relaxed), bytes)};
+  }
+  return {.shares = pay(static_cast<std::int64_t>(bytes))};
+}
+
+void site_made(Site site, std::uintptr_t lo, std::size_t bytes) {
+  if (site.id == 0) return;
+  if (Word* word = word_of(lo, true))
+    word->store(((lo + bytes - 1) / kPage - lo / kPage + 1) << 16 | site.id, std::memory_order_relaxed);
+}
+
+static bool take_marks(std::uintptr_t lo, std::size_t bytes) {
+  bool any = false;
+  for (std::uintptr_t page = lo & ~(kPage - 1); page < lo + bytes; page += kPage) {
+    if (mark_of(page).load(std::memory_order_relaxed) == 0) continue;
+    mark_of(page).store(0, std::memory_order_relaxed);
+    any = true;
+  }
+  return any;
+}
+
+// The site of the shared block that begins at `lo`, forgotten there; 0: none.
+static std::uint16_t take_site(std::uintptr_t lo) {
+  Word* word = g_marks != nullptr && in_slot(lo, 1) ? word_of(lo, false) : nullptr;
+  if (word == nullptr) return 0;
+  const auto id = static_cast<std::uint16_t>(word->load(std::memory_order_relaxed));
+  if (id != 0) word->store(0, std::memory_order_relaxed);
+  return id;
+}
+
+bool site_freed(std::uintptr_t lo, std::size_t bytes) {
+  const std::uint16_t id = take_site(lo);
+  if (id == 0 || bytes == 0) return false;
+  std::atomic<std::uint8_t>& state = g_sites[id].state;
+  if (take_marks(lo, bytes)) {
+    state.store(kSends, std::memory_order_relaxed);
+    return false;
+  }
+  std::uint8_t expected = kOnTrial;
+  return state.compare_exchange_strong(expected, kPrivate, std::memory_order_relaxed);
+}
+
+void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::size_t bytes_now) {
+  const std::uint16_t id = take_site(from);
+  if (id == 0 || bytes == 0) return;
+  if (take_marks(from, bytes)) g_sites[id].state.store(kSends, std::memory_order_relaxed);
+  if (in_slot(to, 1)) site_made({.id = id}, to, bytes_now);
+}
+
+void site_missed(std::uintptr_t lo) {
+  if (g_marks == nullptr) return;
+  const std::uintptr_t page = lo / kPage;
+  std::atomic<std::uintptr_t>& known = g_learned_pages[page % 64];
+  if (known.load(std::memory_order_relaxed) == page) return;
+  known.store(page, std::memory_order_relaxed);
+  for (std::size_t back = 0; back < kFarthestStart && back <= page; ++back) {
+    const Word* word = word_of((page - back) * kPage, false);
+    if (word == nullptr) return;
+    const std::uint64_t value = word->load(std::memory_order_relaxed);
+    if (value == 0) continue;
+    if (value >> 16 > back) g_sites[value & 0xffff].state.store(kSends, std::memory_order_relaxed);
+    return;
+  }
+}
+
+SiteCounts site_counts() {
+  SiteCounts counts;
+  for (const Entry& entry : g_sites) {
+    if (entry.key.load(std::memory_order_relaxed) == 0) continue;
+    const std::uint8_t state = entry.state.load(std::memory_order_relaxed);
+    ++counts.all;
+    counts.send += state == kSends ? 1 : 0;
+    counts.idle += state == kPrivate ? 1 : 0;
+  }
+  return counts;
+}
+
+}  // namespace nigh::space

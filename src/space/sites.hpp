@@ -1,0 +1,46 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which blocks are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small page
+// of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A site
+// is a call and a class of sizes, and is in one of three states:
+//   on trial  its blocks are shared as long as the budget lasts: 16 MiB, and what a hundredth of the CPU time
+//             pays for; blocks that get huge pages for less than small ones cost need none of it
+//   sends     a block of it was in a message: all are shared
+//   private   a shared block of it was freed and no message had been in it: all are libc's
+// A message from a private block makes its site one that sends: its next block is shared.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace nigh::space {
+
+using Mark = std::atomic<std::uint8_t>;
+
+struct Site {
+  std::uint16_t id = 0;  // 0: nothing is learned
+  bool shares = true;
+};
+
+void sites_start(bool learn);
+bool sites_learn();
+// Of a block that is about to be made.
+Site site_of(std::uintptr_t caller, std::size_t bytes);
+void site_made(Site site, std::uintptr_t lo, std::size_t bytes);
+// A shared block, about to be freed. True: it was in no message, and the next ones will be private.
+bool site_freed(std::uintptr_t lo, std::size_t bytes);
+// A shared block was grown or shrunk, and moved.
+void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::size_t bytes_now);
+
+// One for each page of the slot: a message began there. Null where nothing is learned.
+Mark* site_marks();
+// A message that one copy would do for was in private memory.
+void site_missed(std::uintptr_t lo);
+struct SiteCounts {
+  unsigned long long all = 0, send = 0, idle = 0;
+};
+SiteCounts site_counts();
+
+}  // namespace nigh::space
