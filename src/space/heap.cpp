@@ -1,13 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The names that programs call. Blocks smaller than `least` are libc's: no message of theirs is long enough
-// to go in one copy, and so they cost what they cost without us. The fast path of the others is two compares
-// that always go the same way: large blocks leave it (huge pages), and so do calls that come from libc
-// itself. Those get libc's own heap, because libc writes to what it has allocated (the locks of streams,
-// other threads' thread-specific data) in the child of a fork before any handler runs, when the slot is still
-// shared with the parent. Who owns a block is told by its address: the slot or the overflow range is
-// jemalloc's, all else is libc's.
+// The names that programs call. Under MPI, blocks smaller than `least` are libc's, since no message of theirs
+// is long enough to go in one copy, and so are others of sites that send nothing (sites.hpp): they cost what
+// they cost without us. Elsewhere the fast path is two compares that always go the same way: large blocks
+// leave it (huge pages), and so do calls that come from libc itself. Those get libc's own heap, because libc
+// writes to what it has allocated (the locks of streams, other threads' thread-specific data) in the child of
+// a fork before any handler runs, when the slot is still shared with the parent. Who owns a block is told by
+// its address: the slot or the overflow range is jemalloc's, all else is libc's.
 #include "space/heap.hpp"
 
 #include <dlfcn.h>

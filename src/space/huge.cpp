@@ -204,11 +204,12 @@ static void ask_for_touch(std::uintptr_t lo, std::size_t bytes) {
   const std::uintptr_t first = (lo + kHugePage - 1) & ~(kHugePage - 1), end = (lo + bytes) & ~(kHugePage - 1);
   std::size_t missing = 0;
   for (std::uintptr_t at = first; at < end; at += kHugePage) missing += is_done(chunk_of(at)) ? 0 : kHugePage;
-  if (missing == 0 || !afford(missing)) return;
+  if (missing == 0) return;
   if (const unsigned rest = g_rest.load(std::memory_order_relaxed)) {
     g_rest.store(rest - 1, std::memory_order_relaxed);
     return;
   }
+  if (!afford(missing)) return;
   std::uintptr_t trial = first;
   while (is_done(chunk_of(trial))) trial += kHugePage;
   if (g_measuring) {

@@ -39,6 +39,9 @@ static constinit Mark* g_marks = nullptr;
 static constinit std::atomic<std::uintptr_t> g_learned_pages[64] =
     {};  // pages of messages whose block is known
 
+constexpr unsigned kLongestPause = 1024;  // messages
+static constinit std::atomic<unsigned> g_pause{0}, g_next_pause{1};
+
 static std::uintptr_t sparse_table(std::size_t bytes) {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   const long at = sys::raw_map(0, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -154,20 +157,32 @@ void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::
   if (in_slot(to, 1)) site_made({.id = id}, to, bytes_now);
 }
 
+// The site of the private block that holds the address; 0: none that is known.
+static std::uint16_t site_around(std::uintptr_t page) {
+  for (std::size_t back = 0; back < kFarthestStart && back <= page; ++back) {
+    const Word* word = word_of((page - back) * kPage, false);
+    if (word == nullptr) return 0;
+    const std::uint64_t value = word->load(std::memory_order_relaxed);
+    if (value != 0) return value >> 16 > back ? static_cast<std::uint16_t>(value) : std::uint16_t{0};
+  }
+  return 0;
+}
+
+// A search that finds nothing (stacks, static data) takes up to 60 us: each makes the pause to the next
+// longer.
 void site_missed(std::uintptr_t lo) {
   if (g_marks == nullptr) return;
   const std::uintptr_t page = lo / kPage;
   std::atomic<std::uintptr_t>& known = g_learned_pages[page % 64];
   if (known.load(std::memory_order_relaxed) == page) return;
+  const unsigned pause = g_pause.load(std::memory_order_relaxed);
+  if (pause > 0) return g_pause.store(pause - 1, std::memory_order_relaxed);
   known.store(page, std::memory_order_relaxed);
-  for (std::size_t back = 0; back < kFarthestStart && back <= page; ++back) {
-    const Word* word = word_of((page - back) * kPage, false);
-    if (word == nullptr) return;
-    const std::uint64_t value = word->load(std::memory_order_relaxed);
-    if (value == 0) continue;
-    if (value >> 16 > back) g_sites[value & 0xffff].state.store(kSends, std::memory_order_relaxed);
-    return;
-  }
+  const std::uint16_t id = site_around(page);
+  if (id != 0) g_sites[id].state.store(kSends, std::memory_order_relaxed);
+  const unsigned next = id != 0 ? 1 : 2 * g_next_pause.load(std::memory_order_relaxed);
+  g_next_pause.store(next < kLongestPause ? next : kLongestPause, std::memory_order_relaxed);
+  if (id == 0) g_pause.store(next, std::memory_order_relaxed);
 }
 
 SiteCounts site_counts() {
