@@ -4,7 +4,7 @@
 # A thin front over CMake. `make demo` and `make test` are all a newcomer needs: both install what is missing
 # (tools/install-deps), build, and run. Everything made lies in build/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test check bench fuzz soak tidy model install clean format
+.PHONY: help deps build demo test check bench programs fuzz soak tidy model install clean format
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -13,6 +13,7 @@ help:
 	@echo "make test     every test, as CI runs them (under 30 minutes on 2 cores)"
 	@echo "make build    commands in build/bin, libraries in build/lib"
 	@echo "make bench    the benchmarks against their peers, full size"
+	@echo "make programs real MPI programs with and without nigh, by turns (installs them; hours)"
 	@echo "make fuzz     10 million random inputs through the planner and the parsers; damaged files of every format, sanitized"
 	@echo "make soak     the long forms of the guest and trap suites"
 	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
@@ -36,6 +37,9 @@ test: deps
 
 bench: build
 	@tools/bench
+
+programs: build
+	@bench/programs/programs.py --install --json build/programs.json
 
 fuzz: build
 	@build/tests/nigh_fuzz --count 10000000

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+"""programs.py [PROGRAM..]: real MPI programs (programs.toml) with and without nigh, by turns, until the ratio is known.
+
+Each round runs every subject once, in another order. A round counts if other processes took less than 3 % of the CPU
+time there was meanwhile (steal counts as theirs); else it is repeated. The ratio of a subject is the median over the rounds of its
+time by that of `alone`, with the interval that holds the true median in 95 of 100 cases (order statistics); rounds end
+when it is narrow, or at --rounds. Results must be the same in all runs. One more run of each subject, not timed, samples
+its memory (PSS, summed over the job), and with nigh gives the account: the share of calls and of bytes that were ours, of those counted.
+
+Subjects: alone; hugepages, alone with GLIBC_TUNABLES=glibc.malloc.hugetlb=1, so that what huge pages bring is not
+credited to messages; nigh, `nigh run --mpi`.
+"""
+import argparse
+import json
+import math
+import os
+import random
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CPUS = len(os.sched_getaffinity(0))
+FOREIGN = 0.03  # of the CPU time there was
+PATIENCE = 3  # repeats of a disturbed round
+SUBJECTS = {
+    "alone": ([], {}),
+    "hugepages": ([], {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
+    "nigh": (["run", "--mpi", "--quiet", "--"], {}),
+}
+
+
+def busy_seconds():
+    """CPU time that all processes have had, and that the host gave to others."""
+    user, nice, system, _, _, irq, soft, steal = (int(word) for word in Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid):
+    found = [pid]
+    for one in found:
+        try:
+            for task in os.listdir(f"/proc/{one}/task"):
+                found += [int(child) for child in Path(f"/proc/{one}/task/{task}/children").read_text().split()]
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def memory_of(pid):
+    """KiB of the process and its descendants, shared pages counted once."""
+    total = 0
+    for one in descendants(pid):
+        try:
+            found = re.search(r"^Pss: +(\d+)", Path(f"/proc/{one}/smaps_rollup").read_text(), re.M)
+            total += int(found.group(1)) if found else 0
+        except OSError:
+            pass
+    return total
+
+
+def alike(one, other):
+    """The same words; numbers may differ in their last digits, as many programs' do from run to run."""
+    one, other = one.split(), other.split()
+    return len(one) == len(other) and all(a == b or close(a, b) for a, b in zip(one, other))
+
+
+def close(a, b):
+    try:
+        return math.isclose(float(a), float(b), rel_tol=1e-9)
+    except ValueError:
+        return False
+
+
+class Program:
+    def __init__(self, name, entry, ranks, nigh):
+        self.name, self.entry, self.ranks, self.nigh = name, entry, ranks, nigh
+        self.result = None
+
+    def run(self, subject, folder, sample=False):
+        """One run: its figures. In a copy of the program's inputs."""
+        where = Path(folder) / "run"
+        shutil.rmtree(where, ignore_errors=True)
+        if (HERE / self.name).is_dir():
+            shutil.copytree(HERE / self.name, where)
+        else:
+            where.mkdir()
+        words, variables = SUBJECTS[subject]
+        crowded = ["--oversubscribe", "--bind-to", "none"] if self.ranks > CPUS else ["--bind-to", "core"]
+        command = [*([str(self.nigh), *words] if words else []), "mpirun.openmpi", *crowded, "-n", str(self.ranks),
+                   *shlex.split(self.entry["command"])]
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               **self.entry.get("environment", {}), **variables}
+        if sample and words:
+            env |= {"NIGH_EXPLAIN": "json", "NIGH_EXPLAIN_FILE": str(where / "account")}
+        with open(where / "stdout", "wb") as out, open(where / "stderr", "wb") as err:
+            busy, start = busy_seconds(), time.monotonic()
+            child = subprocess.Popen(command, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            most = [0]
+            if sample:
+                threading.Thread(target=self.watch, args=(child.pid, most), daemon=True).start()
+            _, status, usage = os.wait4(child.pid, 0)
+            wall, busy = time.monotonic() - start, busy_seconds() - busy
+            child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            tail = (where / "stderr").read_text(errors="replace")[-600:]
+            sys.exit(f"programs: {self.name} on {self.ranks} ranks, {subject}: exit {child.returncode}\n{tail}")
+        cpu = usage.ru_utime + usage.ru_stime
+        figures = {"wall": wall, "user": usage.ru_utime, "system": usage.ru_stime, "faults": usage.ru_minflt,
+                   "foreign": max(0.0, busy - cpu) / (wall * CPUS)}
+        self.compare(subject, where)
+        if sample:
+            figures["pss"] = most[0]
+            figures |= covered(where / "account") if words else {}
+        return figures
+
+    @staticmethod
+    def watch(pid, most):
+        while os.path.exists(f"/proc/{pid}"):
+            most[0] = max(most[0], memory_of(pid))
+            time.sleep(0.05)
+
+    def compare(self, subject, where):
+        text = (where / self.entry.get("output", "stdout")).read_text(errors="replace")
+        found = [re.search(self.entry["same"], line) for line in text.splitlines()]
+        lines = [match.group(1) if match.re.groups else match.string for match in found if match]
+        if not lines:
+            sys.exit(f"programs: {self.name}: no line of its output matches {self.entry['same']!r}")
+        if self.result is None:
+            self.result = lines
+        wrong = next((pair for pair in zip(self.result, lines) if not alike(*pair)), None)
+        if wrong is None and len(lines) != len(self.result):
+            wrong = (f"{len(self.result)} lines", f"{len(lines)} lines")
+        if wrong:
+            sys.exit(f"programs: {self.name} on {self.ranks} ranks, {subject}: another result:\n  {wrong[0]}\n  {wrong[1]}")
+
+
+def covered(account):
+    """The shares of calls and bytes that were ours."""
+    try:
+        functions = json.loads(account.read_text().splitlines()[0])["functions"].values()
+    except (OSError, ValueError, KeyError, IndexError):
+        return {}
+    ours = sum(f["ours"] for f in functions)
+    calls = ours + sum(count for f in functions for reason, count in f.items() if reason not in ("ours", "bytes"))
+    return {"calls": ours / calls if calls else None, "bytes": sum(f["bytes"] for f in functions)}
+
+
+def interval(ratios):
+    """Median, and the order statistics around it that hold the true one in 95 of 100 cases."""
+    ratios = sorted(ratios)
+    out = max(0, math.floor((len(ratios) - 1.96 * math.sqrt(len(ratios))) / 2))
+    return statistics.median(ratios), ratios[out], ratios[-1 - out]
+
+
+def round_of(program, subjects, folder):
+    for _ in range(PATIENCE):
+        order = random.sample(subjects, len(subjects))
+        figures = {subject: program.run(subject, folder) for subject in order}
+        if all(f["foreign"] < FOREIGN for f in figures.values()):
+            return figures
+    for f in figures.values():
+        f["disturbed"] = True
+    return figures
+
+
+def measure(program, options):
+    subjects, rounds = options.subjects.split(","), []
+    with tempfile.TemporaryDirectory(prefix="nigh-programs-") as folder:
+        extra = {subject: program.run(subject, folder, sample=True) for subject in subjects}
+        while len(rounds) < options.rounds:
+            rounds.append(round_of(program, subjects, folder))
+            spreads = [interval([r[s]["wall"] / r["alone"]["wall"] for r in rounds])[1:] for s in subjects if s != "alone"]
+            if len(rounds) >= 6 and all(high - low <= 2 * options.width for low, high in spreads):
+                break
+    record = {"program": program.name, "ranks": program.ranks, "rounds": len(rounds),
+              "disturbed": sum("disturbed" in r["alone"] for r in rounds), "subjects": {}}
+    for subject in subjects:
+        values = {key: statistics.median(r[subject][key] for r in rounds) for key in ("wall", "user", "system", "faults", "foreign")}
+        values |= {key: extra[subject][key] for key in ("pss", "calls", "bytes") if key in extra[subject]}
+        values["wall_ratio"] = interval([r[subject]["wall"] / r["alone"]["wall"] for r in rounds])
+        values["cpu_ratio"] = interval([(r[subject]["user"] + r[subject]["system"]) / (r["alone"]["user"] + r["alone"]["system"]) for r in rounds])
+        values["pss_ratio"] = extra[subject]["pss"] / max(1, extra["alone"]["pss"])
+        record["subjects"][subject] = values
+    return record
+
+
+def show(record):
+    print(f"{record['program']}, {record['ranks']} ranks, {record['rounds']} rounds, {record['disturbed']} disturbed")
+    for subject, v in record["subjects"].items():
+        wall, cpu = ("{:.3f} [{:.3f}, {:.3f}]".format(*v[key]) for key in ("wall_ratio", "cpu_ratio"))
+        ours = f"  ours: {100 * v['calls']:.0f} % of calls, {v['bytes'] / 1e6:.1f} MB" if v.get("calls") is not None else ""
+        print(f"  {subject:10} {v['wall']:7.2f} s  user {v['user']:7.2f}  system {v['system']:6.2f}  faults {v['faults']:9.0f}  "
+              f"PSS {v['pss'] / 1024:6.0f} MiB ({v['pss_ratio']:.2f})  wall {wall}  CPU {cpu}{ours}", flush=True)
+
+
+def missing_packages(entries):
+    wanted = sorted({package for entry in entries for package in entry["packages"]})
+    return [p for p in wanted if subprocess.run(["dpkg-query", "-W", "-f=${db:Status-Status}", p], capture_output=True,
+                                                text=True, check=False).stdout != "installed"]
+
+
+def install(packages):
+    print(f"programs: installing {' '.join(packages)}", flush=True)
+    root = [] if os.geteuid() == 0 else ["sudo"]
+    subprocess.run([*root, "apt-get", "-qq", "update"], check=False)
+    subprocess.run([*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y", "--no-install-recommends", "install",
+                    *packages], check=True, stdout=subprocess.DEVNULL)
+
+
+def arguments():
+    p = argparse.ArgumentParser("programs.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("programs", nargs="*", help="only these (default: all)")
+    p.add_argument("--subjects", default=",".join(SUBJECTS), help="default: %(default)s; alone must be one")
+    p.add_argument("--ranks", type=int, help="with so many ranks (default: the program's)")
+    p.add_argument("--rounds", type=int, default=25, help="at most (default: %(default)s)")
+    p.add_argument("--width", type=float, default=0.015, help="half the width of the interval that is narrow enough (default: %(default)s)")
+    p.add_argument("--short", action="store_true", help="the short programs only")
+    p.add_argument("--install", action="store_true", help="install missing packages; else their programs are left out")
+    p.add_argument("--nigh", type=Path, default=ROOT / "build/bin/nigh", help="default: %(default)s")
+    p.add_argument("--json", type=Path, metavar="FILE", help="also write the records there")
+    return p.parse_args()
+
+
+def main():
+    options = arguments()
+    table = tomllib.loads((HERE / "programs.toml").read_text())
+    unknown = [name for name in options.programs if name not in table]
+    subjects = options.subjects.split(",")
+    if unknown or "alone" not in subjects or not set(subjects) <= set(SUBJECTS):
+        sys.exit(f"programs: there is no program {unknown[0]!r}; there are {', '.join(table)}" if unknown
+                 else f"programs: --subjects is a list of {', '.join(SUBJECTS)}, with alone")
+    if "nigh" in subjects and not options.nigh.exists():
+        sys.exit(f"programs: {options.nigh} is not there: make build")
+    chosen = {name: entry for name, entry in table.items()
+              if (name in options.programs or not options.programs) and (entry.get("short") or not options.short)}
+    if options.install and (packages := missing_packages(chosen.values())):
+        install(packages)
+    records = []
+    for name, entry in chosen.items():
+        if missing := missing_packages([entry]):
+            print(f"{name}: left out, {' '.join(missing)} not installed (--install)")
+            continue
+        for ranks in [options.ranks] if options.ranks else entry.get("ranks", [2]):
+            records.append(measure(Program(name, entry, ranks, options.nigh), options))
+            show(records[-1])
+            if options.json:
+                options.json.write_text(json.dumps({"format": "nigh-programs", "version": 1, "records": records}, indent=1) + "\n")
+    return 0 if records else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())
