@@ -7,7 +7,7 @@ Each round runs every subject once, in another order. A round counts if other pr
 time there was meanwhile (steal counts as theirs); else it is repeated. The ratio of a subject is the median over the rounds of its
 time by that of `alone`, with the interval that holds the true median in 95 of 100 cases (order statistics); rounds end
 when it is narrow, or at --rounds. Results must be the same in all runs. One more run of each subject, not timed, samples
-its memory (PSS, summed over the job), and with nigh gives the account: the share of calls and of bytes that were ours, of those counted.
+its memory (PSS, summed over the job), and with nigh gives the account: the share of counted calls that were ours, and the bytes of those.
 
 Subjects: alone; hugepages, alone with GLIBC_TUNABLES=glibc.malloc.hugetlb=1, so that what huge pages bring is not
 credited to messages; nigh, `nigh run --mpi`.
@@ -147,7 +147,7 @@ class Program:
 
 
 def covered(account):
-    """The shares of calls and bytes that were ours."""
+    """The share of counted calls that were ours, and the bytes of those."""
     try:
         functions = json.loads(account.read_text().splitlines()[0])["functions"].values()
     except (OSError, ValueError, KeyError, IndexError):

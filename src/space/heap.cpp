@@ -120,7 +120,7 @@ static bool ours_for(std::size_t bytes, std::uintptr_t caller) {
 // on: UCX rounds what it registers down to 16, and MPICH frees the address that it gets back.
 static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16 : bytes; }
 
-// Whether a block is to be ours, and of which site.
+// True: the block belongs in our heap. `site` stays empty where nothing is learned.
 static bool wanted(std::size_t bytes, std::uintptr_t caller, Site& site) {
   if (!ours_for(bytes, caller)) return false;
   site = site_of(caller, bytes);
@@ -139,7 +139,7 @@ static void* noted(void* data, std::size_t bytes, Site site) {
   return data;
 }
 
-// What a trial has touched is of no use to blocks that will be private.
+// A failed trial leaves touched pages that private blocks never use: they are returned at once.
 static void forget_block(void* data) {
   constexpr std::size_t worthwhile = std::size_t{1} << 20;
   const std::size_t bytes = nigh_je_malloc_usable_size(data);
@@ -180,8 +180,8 @@ static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller
   return prepare(nigh_je_memalign(power, bytes), bytes, site);
 }
 
-// Of the library that our __libc_malloc is bound to: an allocator that the program preloads after us may have
-// both functions, or only this one.
+// The function of the library that our __libc_malloc is bound to: an allocator that the program preloads
+// after us may define both functions, or only this one.
 using Usable = size_t (*)(void*);
 static constinit std::atomic<Usable> g_libc_usable{nullptr};
 void heap_ready() {

@@ -178,8 +178,8 @@ static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
   collapse_run(start, chunks.end, worth);
 }
 
-// What a huge page costs is measured where one is about to be made: the first of a block, which its program
-// is about to touch. Dear ones, and there are none for a while, which is twice as long each time.
+// The first huge page of a block is populated here and timed; the program is about to touch it anyway. After
+// an expensive one no huge pages are made for a number of blocks, which doubles each time.
 constexpr std::int64_t kDear = 1'000'000;  // ns: small pages would have been 512 times 2 to 4 us
 static constinit std::atomic<unsigned> g_rest{0}, g_next_rest{8};
 

@@ -26,8 +26,9 @@ void huge_opened(std::uintptr_t lo, std::size_t bytes);  // just handed out
 void huge_forget(std::uintptr_t lo, std::size_t bytes);  // about to be emptied
 // A block of malloc, or of a program that asked for huge pages; not touched yet.
 void huge_block(std::uintptr_t lo, std::size_t bytes);
-// Whether a huge page costs less than the 512 small ones in its place. Virtual machines whose host takes free
-// memory back (balloon, free page reporting) may have to fetch all of it: 4 to 8 ms instead of 0.2 were seen.
+// True while a huge page costs less than the 512 small ones in its place. A virtual machine whose host takes
+// free memory back (balloon, free page reporting) may have to fetch it again: 4 to 8 ms instead of 0.2 were
+// seen.
 bool huge_is_cheap();
 // Touched bytes.
 void huge_collapse(std::uintptr_t lo, std::size_t bytes);

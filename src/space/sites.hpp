@@ -26,7 +26,7 @@ struct Site {
 
 void sites_start(bool learn);
 bool sites_learn();
-// Of a block that is about to be made.
+// The site of a block that is about to be made.
 Site site_of(std::uintptr_t caller, std::size_t bytes);
 void site_made(Site site, std::uintptr_t lo, std::size_t bytes);
 // A shared block, about to be freed. True: it was in no message, and the next ones will be private.
