@@ -20,10 +20,11 @@ namespace nigh::chare {
 
 namespace {
 
-// Tests run beside each other, each in a process.
+// Tests run beside each other, each in a process: the names of the file and of its parts have the process in
+// them.
 std::string path() { return testing::TempDir() + "nigh-recorder-test-" + std::to_string(sys::own_pid()); }
 
-Recorder::Goal goal() { return {path(), 4711}; }
+Recorder::Goal goal() { return {path(), static_cast<std::uint64_t>(sys::own_pid())}; }
 
 // The values behind each occurrence of `word`.
 std::vector<double> values(const std::string& text, const std::string& word) {

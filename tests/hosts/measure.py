@@ -48,6 +48,8 @@ def rate(host, ports, seconds, at=0):
     for process in sinks:
         process.stdout.readline()
     sockets = [socket.create_connection((host, int(port))) for port in ports]
+    for one in sockets:  # the machine's may be bbr, which measures the link itself and leaves up to half of it unused
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
     time.sleep(max(0, at - time.time()))  # several that share a link have to send at the same time
     end, block = time.monotonic() + seconds, bytes(1 << 17)
 
