@@ -31,6 +31,11 @@ void* nigh_je_malloc(size_t);
 void* nigh_je_calloc(size_t, size_t);
 void* nigh_je_realloc(void*, size_t);
 void nigh_je_free(void*);
+void* nigh_je_mallocx(size_t, int);
+void* nigh_je_rallocx(void*, size_t, int);
+void nigh_je_dallocx(void*, int);
+int nigh_je_mallctlnametomib(const char*, size_t*, size_t*);
+int nigh_je_mallctlbymib(const size_t*, size_t, void*, size_t*, void*, size_t);
 void* nigh_je_memalign(size_t, size_t);
 int nigh_je_posix_memalign(void**, size_t, size_t);
 size_t nigh_je_malloc_usable_size(void*);
@@ -94,6 +99,9 @@ void heap_start() {
   g_hot.limit = kLarge;
 }
 
+// Every call is libc's, by the first compare.
+void heap_aside() { g_hot.least = SIZE_MAX; }
+
 void heap_before_fork() {
   if (g_before != nullptr) g_before();
 }
@@ -120,6 +128,38 @@ static bool ours_for(std::size_t bytes, std::uintptr_t caller) {
 // on: UCX rounds what it registers down to 16, and MPICH frees the address that it gets back.
 static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16 : bytes; }
 
+// --- blocks on trial ---
+//
+// They have an arena of their own, which returns pages as soon as they are free, and pass by the threads'
+// caches: a trial that fails leaves nothing behind.
+
+// The flags of jemalloc's API (MALLOCX_TCACHE_NONE, MALLOCX_ZERO, MALLOCX_ARENA).
+constexpr int kUncached = 1 << 8, kZeroed = 0x40, kArenaShift = 20;
+constexpr int kNoArena = 0, kMakingArena = -1;
+static constinit std::atomic<int> g_trial_flags{kNoArena};
+
+static int make_trial_arena() {
+  unsigned arena = 0;
+  std::size_t bytes = sizeof arena, mib[3], length = 3;
+  if (nigh_je_mallctl("arenas.create", &arena, &bytes, nullptr, 0) != 0) return kNoArena;
+  if (nigh_je_mallctlnametomib("arena.0.dirty_decay_ms", mib, &length) != 0) return kNoArena;
+  mib[1] = arena;
+  ssize_t at_once = 0;
+  if (nigh_je_mallctlbymib(mib, length, nullptr, nullptr, &at_once, sizeof at_once) != 0) return kNoArena;
+  return static_cast<int>((arena + 1) << kArenaShift) | kUncached;
+}
+
+static int trial_flags() {
+  int flags = g_trial_flags.load(std::memory_order_relaxed);
+  if (flags == kNoArena && g_trial_flags.compare_exchange_strong(flags, kMakingArena)) {
+    flags = make_trial_arena();
+    g_trial_flags.store(flags == kNoArena ? kMakingArena : flags, std::memory_order_relaxed);
+  }
+  return flags > 0 ? flags : 0;  // 0: a thread's arena will do
+}
+
+static int trial_flags(std::size_t align) { return trial_flags() | __builtin_ctzll(align); }
+
 // True: the block belongs in our heap. `site` stays empty where nothing is learned.
 static bool wanted(std::size_t bytes, std::uintptr_t caller, Site& site) {
   if (!ours_for(bytes, caller)) return false;
@@ -139,19 +179,21 @@ static void* noted(void* data, std::size_t bytes, Site site) {
   return data;
 }
 
-// A failed trial leaves touched pages that private blocks never use: they are returned at once.
 static void forget_block(void* data) {
-  constexpr std::size_t worthwhile = std::size_t{1} << 20;
-  const std::size_t bytes = nigh_je_malloc_usable_size(data);
-  const bool idle = site_freed(reinterpret_cast<std::uintptr_t>(data), bytes);
-  nigh_je_free(data);
-  if (idle && bytes >= worthwhile) nigh_je_mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
+  const bool idle = site_freed(reinterpret_cast<std::uintptr_t>(data), nigh_je_malloc_usable_size(data));
+  if (idle)
+    nigh_je_dallocx(data, kUncached);
+  else
+    nigh_je_free(data);
 }
 
 __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller) {
   Site site;
   if (!wanted(bytes, caller, site)) return noted(__libc_malloc(bytes), bytes, site);
-  return prepare(nigh_je_malloc(rounded(bytes)), bytes, site);
+  void* data =
+      site.on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags()) : nigh_je_malloc(rounded(bytes));
+  if (data == nullptr) errno = ENOMEM;
+  return prepare(data, bytes, site);
 }
 
 // Reused memory is zeroed by writing, not by giving it back and faulting it in again; blocks that are too
@@ -166,8 +208,10 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
   Site site;
   if (!wanted(bytes, caller, site)) return noted(__libc_calloc(count, each), bytes, site);
   t_zeroing = bytes <= std::size_t{256} << 20;
-  void* data = nigh_je_calloc(1, rounded(bytes));
+  void* data = site.on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags() | kZeroed)
+                             : nigh_je_calloc(1, rounded(bytes));
   t_zeroing = false;
+  if (data == nullptr) errno = ENOMEM;
   return prepare(data, bytes, site);
 }
 
@@ -177,7 +221,10 @@ static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller
   if (!wanted(bytes, caller, site)) return noted(__libc_memalign(align, bytes), bytes, site);
   std::size_t power = 16;
   while (power < align && power << 1 != 0) power <<= 1;
-  return prepare(nigh_je_memalign(power, bytes), bytes, site);
+  void* data = site.on_trial && bytes != 0 ? nigh_je_mallocx(bytes, trial_flags(power))
+                                           : nigh_je_memalign(power, bytes);
+  if (data == nullptr) errno = ENOMEM;
+  return prepare(data, bytes, site);
 }
 
 // The function of the library that our __libc_malloc is bound to: an allocator that the program preloads
@@ -196,7 +243,19 @@ static size_t libc_usable(void* data) {
   return call != nullptr ? call(data) : 0;
 }
 
-static void* resized_ours(void* data, std::size_t bytes) {
+// A block on trial that grows or shrinks is judged anew, as the size that it gets.
+static void* resized_on_trial(void* data, std::size_t bytes, std::uintptr_t caller) {
+  const std::size_t before = nigh_je_malloc_usable_size(data);
+  void* moved = malloc_slowly(bytes, caller);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, data, before < bytes ? before : bytes);
+  forget_block(data);
+  return moved;
+}
+
+static void* resized_ours(void* data, std::size_t bytes, std::uintptr_t caller) {
+  if (g_hot.learns && bytes != 0 && site_on_trial(reinterpret_cast<std::uintptr_t>(data)))
+    return resized_on_trial(data, bytes, caller);
   const std::size_t before = g_hot.learns ? nigh_je_malloc_usable_size(data) : 0;
   if (bytes == 0) site_freed(reinterpret_cast<std::uintptr_t>(data), before);
   void* moved = nigh_je_realloc(data, bytes == 0 ? 0 : rounded(bytes));
@@ -210,13 +269,15 @@ static void* resized_ours(void* data, std::size_t bytes) {
 // A block that outgrows libc's heap moves to ours.
 static void* resized(void* data, std::size_t bytes, std::uintptr_t caller) {
   if (data == nullptr) return malloc_slowly(bytes, caller);
-  if (owned(data)) return resized_ours(data, bytes);
+  if (owned(data)) return resized_ours(data, bytes, caller);
   Site site;
   if (!g_hot.learns || g_libc_usable.load(std::memory_order_relaxed) == nullptr ||
       !wanted(bytes, caller, site))
     return noted(__libc_realloc(data, bytes), bytes, site);
   const std::size_t before = libc_usable(data);
-  void* moved = prepare(nigh_je_malloc(rounded(bytes)), bytes, site);
+  void* fresh =
+      site.on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags()) : nigh_je_malloc(rounded(bytes));
+  void* moved = prepare(fresh, bytes, site);
   if (moved == nullptr) return nullptr;
   memcpy(moved, data, before < bytes ? before : bytes);
   __libc_free(data);

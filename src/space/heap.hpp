@@ -10,6 +10,7 @@
 namespace nigh::space {
 
 void heap_start();  // the slot is there
+void heap_aside();  // there will be none
 void heap_ready();  // libc is up
 // jemalloc's three fork handlers.
 void heap_before_fork();

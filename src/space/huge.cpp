@@ -22,8 +22,9 @@ enum class Mode : int { never, lazy, eager, touch };  // as their words
 static constinit std::atomic<Mode> g_mode{Mode::never};
 static constinit bool g_advise = false;     // shmem_enabled honours MADV_HUGEPAGE
 static constinit bool g_collapsing = true;  // of what was touched as small pages
-static constinit bool g_measuring = true;   // what huge pages cost: where nobody has asked for them
-static constinit long g_refused = 0;        // why there is no file that gets huge pages when touched: -errno
+static constinit bool g_never_cheap = false;
+static constinit bool g_measuring = true;  // what huge pages cost: where nobody has asked for them
+static constinit long g_refused = 0;       // why there is no file that gets huge pages when touched: -errno
 static constinit std::atomic<std::int64_t> g_budget{0};
 static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift) / kHugePage / 64] = {};
 
@@ -62,6 +63,7 @@ long huge_start(std::uint64_t span) {
   long fd = -1;
   if (mode == Mode::touch) {
     fd = sys::raw_huge_memory_file(span);
+    g_never_cheap = sys::raw_free_pages_leave();
     if (fd < 0) g_refused = fd;
     if (fd < 0) mode = g_slot.nodes == 1 ? Mode::eager : Mode::lazy;
   }
@@ -197,7 +199,9 @@ static bool try_one(std::uintptr_t chunk) {
   return false;
 }
 
-bool huge_is_cheap() { return mode() == Mode::touch && g_rest.load(std::memory_order_relaxed) == 0; }
+bool huge_is_cheap() {
+  return mode() == Mode::touch && !g_never_cheap && g_rest.load(std::memory_order_relaxed) == 0;
+}
 
 // The chunks that lie wholly within: what is beside the block stays as it is.
 static void ask_for_touch(std::uintptr_t lo, std::size_t bytes) {

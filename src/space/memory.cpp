@@ -121,6 +121,8 @@ Window window() {
           .marks = site_marks()};
 }
 
+void learn_from_now_on() { sites_joined(); }
+
 static const Alias* alias_of(std::uintptr_t lo, std::size_t bytes) {
   const SlotHeader* header = own_header();
   for (std::uint32_t i = 0; header != nullptr && i < header->alias_count; ++i) {

@@ -56,6 +56,8 @@ struct Window {
   std::atomic<std::uint8_t>* marks = nullptr;  // see sites.hpp
 };
 Window window();
+// The ranks have joined: what is allocated from now on may be shared to learn whether it is sent.
+void learn_from_now_on();
 // The slow question, exact: where all ranks find these bytes of ours (the slot less its holes, aliased static
 // data), or nullptr. Takes no lock when there are no holes.
 void* find_global(const void* data, std::size_t bytes);

@@ -195,6 +195,7 @@ bool Processes::join(const Job& job, int timeout_ms) {
   Join* join = new (g_join) Join(wanted, memory().fd, doors_, g_peers, timeout_ms);
   long begun = sys::now_ms();
   bool done = join->run();
+  if (done) learn_from_now_on();
   prepared_ = false;
   join_ms_ = sys::now_ms() - begun;
   sum_up(*join);

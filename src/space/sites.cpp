@@ -30,6 +30,7 @@ constexpr std::size_t kLeafWords = (std::size_t{1} << kLeafShift) / kPage;
 constexpr std::size_t kFarthestStart = 65536;  // pages that are searched for the start of a block
 
 static constinit Entry g_sites[kSites + 1] = {};
+static constinit std::atomic<bool> g_joined{false};
 static constinit std::atomic<std::int64_t> g_trial_budget{kFirstBudget}, g_trial_earned{0};
 static constinit std::atomic<unsigned> g_trial_denials{0};
 // Words: pages of the block << 16 | site.
@@ -53,6 +54,7 @@ static std::uintptr_t sparse_table(std::size_t bytes) {
 void sites_start(bool learn) {
   if (learn) g_marks = reinterpret_cast<Mark*>(sparse_table(g_slot.state.span / kPage));
 }
+void sites_joined() { g_joined.store(true, std::memory_order_relaxed); }
 bool sites_learn() { return g_marks != nullptr; }
 Mark* site_marks() { return g_marks; }
 
@@ -79,22 +81,25 @@ static std::uint64_t class_of(std::size_t bytes) {
   return static_cast<std::uint64_t>(log) << 2 | (bytes >> (log - 2) & 3);
 }
 
+// The last trial may be larger than what is left: it is earned before the next one.
+constexpr std::int64_t kLargestTrial = std::int64_t{64} << 20;
 static bool pay(std::int64_t bytes) {
-  if (g_trial_budget.load(std::memory_order_relaxed) < bytes) {
+  if (bytes > kLargestTrial) return false;
+  if (g_trial_budget.load(std::memory_order_relaxed) <= 0) {
     if (g_trial_denials.fetch_add(1, std::memory_order_relaxed) % kDenialsPerLook != 0) return false;
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * kBytesPerSecond / 1000;
     g_trial_budget.fetch_add(earned - g_trial_earned.exchange(earned, std::memory_order_relaxed),
                              std::memory_order_relaxed);
-    if (g_trial_budget.load(std::memory_order_relaxed) < bytes) return false;
+    if (g_trial_budget.load(std::memory_order_relaxed) <= 0) return false;
   }
   g_trial_budget.fetch_sub(bytes, std::memory_order_relaxed);
   return true;
 }
 
-static bool shares(std::uint8_t state, std::size_t bytes) {
-  if (state != kOnTrial) return state == kSends;
+static bool try_it(std::size_t bytes) {
+  if (!g_joined.load(std::memory_order_relaxed)) return false;
   return (bytes >= kHugePage && huge_is_cheap()) || pay(static_cast<std::int64_t>(bytes));
 }
 
@@ -106,11 +111,13 @@ Site site_of(std::uintptr_t caller, std::size_t bytes) {
     Entry& entry = g_sites[at + 1];
     std::uint64_t known = entry.key.load(std::memory_order_relaxed);
     if (known == 0 && entry.key.compare_exchange_strong(known, key, std::memory_order_relaxed)) known = key;
-    if (known == key)
-      return {.id = static_cast<std::uint16_t>(at + 1),
-              .shares = shares(entry.state.load(std::memory_order_relaxed), bytes)};
+    if (known != key) continue;
+    const std::uint8_t state = entry.state.load(std::memory_order_relaxed);
+    const bool tried = state == kOnTrial && try_it(bytes);
+    return {.id = static_cast<std::uint16_t>(at + 1), .shares = state == kSends || tried, .on_trial = tried};
   }
-  return {.shares = pay(static_cast<std::int64_t>(bytes))};
+  const bool tried = try_it(bytes);
+  return {.shares = tried, .on_trial = tried};
 }
 
 void site_made(Site site, std::uintptr_t lo, std::size_t bytes) {
@@ -136,6 +143,12 @@ static std::uint16_t take_site(std::uintptr_t lo) {
   const auto id = static_cast<std::uint16_t>(word->load(std::memory_order_relaxed));
   if (id != 0) word->store(0, std::memory_order_relaxed);
   return id;
+}
+
+bool site_on_trial(std::uintptr_t lo) {
+  const Word* word = g_marks != nullptr && in_slot(lo, 1) ? word_of(lo, false) : nullptr;
+  const auto id = static_cast<std::uint16_t>(word != nullptr ? word->load(std::memory_order_relaxed) : 0);
+  return id != 0 && g_sites[id].state.load(std::memory_order_relaxed) != kSends;
 }
 
 bool site_freed(std::uintptr_t lo, std::size_t bytes) {

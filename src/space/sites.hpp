@@ -4,8 +4,9 @@
 // Which blocks are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small page
 // of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A site
 // is a call and a class of sizes, and is in one of three states:
-//   on trial  its blocks are shared as long as the budget lasts: 16 MiB, and what a hundredth of the CPU time
-//             pays for; blocks that get huge pages for less than small ones cost need none of it
+//   on trial  its blocks are shared as long as the budget lasts: 16 MiB when the ranks join, and what a
+//             hundredth of the CPU time pays for; blocks that get huge pages for less than small ones cost
+//             need none of it
 //   sends     a block of it was in a message: all are shared
 //   private   a shared block of it was freed and no message had been in it: all are libc's
 // A message from a private block makes its site one that sends: its next block is shared.
@@ -22,13 +23,19 @@ using Mark = std::atomic<std::uint8_t>;
 struct Site {
   std::uint16_t id = 0;  // 0: nothing is learned
   bool shares = true;
+  bool on_trial = false;  // and shares
 };
 
 void sites_start(bool learn);
+// The ranks have joined: until now nothing was on trial, since most of what interpreters and libraries make
+// before that stays.
+void sites_joined();
 bool sites_learn();
 // The site of a block that is about to be made.
 Site site_of(std::uintptr_t caller, std::size_t bytes);
 void site_made(Site site, std::uintptr_t lo, std::size_t bytes);
+// True: the shared block that begins at `lo` is not of a site that sends.
+bool site_on_trial(std::uintptr_t lo);
 // A shared block, about to be freed. True: it was in no message, and the next ones will be private.
 bool site_freed(std::uintptr_t lo, std::size_t bytes);
 // A shared block was grown or shrunk, and moved.

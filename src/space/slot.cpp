@@ -117,7 +117,9 @@ static const char* make() {
 }
 
 Phase start() {
-  Phase expected = Phase::unborn;
+  Phase expected = phase();
+  if (expected == Phase::on || expected == Phase::off) return expected;
+  expected = Phase::unborn;
   const long me = nigh_raw_gettid();
   if (!g_phase.compare_exchange_strong(expected, Phase::starting)) {
     while (phase() == Phase::starting && g_starter.load() != me) sys::yield_cpu();
@@ -132,6 +134,7 @@ Phase start() {
     fork_start();
     heap_start();
   } else {
+    heap_aside();
     s.slot = s.origin = s.span = 0;
   }
   g_phase.store(s.on ? Phase::on : Phase::off, std::memory_order_release);

@@ -250,6 +250,22 @@ void raw_huge_setting(const char* name, char* word, std::size_t bytes) {
   word[close - open - 1] = '\0';
 }
 
+bool raw_free_pages_leave() {
+  constexpr char folder[] = "/sys/bus/virtio/drivers/virtio_balloon";
+  constexpr int devices = 64, reporting = 5;  // VIRTIO_BALLOON_F_REPORTING
+  char text[128];
+  if (raw_read_file(folder, text, sizeof text) == -ENOENT) return false;
+  for (int device = 0; device < devices; ++device) {
+    char path[sizeof folder + sizeof "/virtio00/features"];
+    char* at = stpcpy(stpcpy(path, folder), "/virtio");
+    if (device >= 10) *at++ = static_cast<char>('0' + device / 10);
+    *at++ = static_cast<char>('0' + device % 10);
+    stpcpy(at, "/features");
+    if (raw_read_file(path, text, sizeof text) > reporting) return text[reporting] == '1';
+  }
+  return false;
+}
+
 int raw_thread_count() {
   char text[4096];
   raw_read_file("/proc/self/status", text, sizeof text);

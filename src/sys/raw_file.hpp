@@ -59,6 +59,9 @@ int raw_overcommit();
 int raw_cpus_online();
 // What the file `name` of /sys/kernel/mm/transparent_hugepage stands at: "never", "advise", ... or "".
 void raw_huge_setting(const char* name, char* word, std::size_t bytes);
+// True: this is a virtual machine whose host takes free memory back by itself (virtio balloon, free page
+// reporting; virtio 1.2, 5.5.6), so that memory used again may have to be fetched.
+bool raw_free_pages_leave();
 // Threads of this process; 0: unknown.
 int raw_thread_count();
 

@@ -121,11 +121,12 @@ static void send(void* block) {
 /* Three calls of malloc, so three places. */
 static int kept(void) { char* block = memset(malloc(1000000), 1, 1000000); int is = shared(block); return free(block), is; }
 static int sent(void) { char* block = malloc(1000000); int is = shared(block); return send(block), free(block), is; }
-static int late(void) { char* block = malloc(40 << 20); int is = shared(block); return send(block), free(block), is; }
+static int late(void) { char* block = malloc(80 << 20); int is = shared(block); return send(block), free(block), is; }
 int main(int argc, char** argv) {
+  int early = shared(malloc(1000000));
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) printf("small %d", shared(malloc(3000)));
+  if (rank == 0) printf("early %d, small %d", early, shared(malloc(3000)));
   for (int i = 0; i < 4; i++) { int is = sent(); if (rank == 0) printf("%s%d", i ? " " : ", sent ", is); }
   for (int i = 0; i < 4; i++) { int is = kept(); if (rank == 0) printf("%s%d", i ? " " : ", kept ", is); }
   for (int i = 0; i < 3; i++) { int is = late(); if (rank == 0) printf("%s%d", i ? " " : ", late ", is); }
@@ -178,8 +179,8 @@ def mpi(kind: str) -> None:
         program = compiled([compiler], BLOCKS, folder)
         words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", program]
         told = {how: run(*words, NIGH_SPACE_HUGE="never", **({"NIGH_SPACE_SHARE": how} if how else {})).stdout for how in ("", "sent", "all")}
-        learned = "small 0, sent 1 1 1 1, kept 1 0 0 0, late 0 1 1\n"
-        assert told == {"": learned, "sent": learned, "all": "small 1, sent 1 1 1 1, kept 1 1 1 1, late 1 1 1\n"}, told
+        learned = "early 0, small 0, sent 1 1 1 1, kept 1 0 0 0, late 0 1 1\n"
+        assert told == {"": learned, "sent": learned, "all": "early 1, small 1, sent 1 1 1 1, kept 1 1 1 1, late 1 1 1\n"}, told
         program = compiled([compiler], SUMS, folder)
         words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "3", program]
         plain, fixed = run(*words).stdout, run(*words, NIGH_REPRODUCIBLE="1").stdout
@@ -206,6 +207,29 @@ print(text.value.decode())
     assert chosen.startswith("1-D complex") and "(8 x 8" not in chosen, f"NIGH_FFT_LOCAL: {chosen}, without: {plain}"
     wrong = run(sys.executable, "-c", script, NIGH_FFT_LOCAL="abc")
     assert wrong.stdout == plain and wrong.stderr.count("\n") == 1 and "NIGH_FFT_LOCAL=abc" in wrong.stderr, wrong
+
+
+BLOCKS_OFTEN = """#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+int main(void) {
+  struct rusage used;
+  for (int i = 0; i < 5000000; i++) free(malloc(i % 10000)), free(calloc(1, i % 100)), free(realloc(NULL, i % 10000));
+  getrusage(RUSAGE_SELF, &used);
+  printf("%ld\\n", used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec);
+  return 0;
+}
+"""
+
+
+def aside() -> None:
+    """Without a space malloc costs no system call: 15 million calls of it would take more than a second of system time."""
+    if not shutil.which("gcc"):
+        skip("gcc", "this needs gcc")
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(["gcc", "-fno-builtin"], BLOCKS_OFTEN, folder)
+        times = [int(run(program, LD_PRELOAD=str(LIB / "libnigh-space.so"), NIGH_SPACE=how).stdout) for how in ("off", "")]
+        assert max(times) < 500_000, f"{times} us of system time"
 
 
 MASKS = """#define _GNU_SOURCE
@@ -241,7 +265,7 @@ def mask() -> None:
 
 
 CASES = {"bind": bind, "quiet": quiet, "hybrid": hybrid, "watch": watch, "openmpi": lambda: mpi("openmpi"),
-         "mpich": lambda: mpi("mpich"), "fft": fft, "mask": mask}
+         "mpich": lambda: mpi("mpich"), "fft": fft, "mask": mask, "aside": aside}
 
 if __name__ == "__main__":
     CASES[sys.argv[1]]()
