@@ -7,7 +7,7 @@ Each round runs every subject once, in another order. A round counts if other pr
 time there was meanwhile (steal counts as theirs); else it is repeated. The ratio of a subject is the median over the rounds of its
 time by that of `alone`, with the interval that holds the true median in 95 of 100 cases (order statistics); rounds end
 when it is narrow, or at --rounds. Results must be the same in all runs. One more run of each subject, not timed, samples
-its memory (PSS, summed over the job), and with nigh gives the account: the share of counted calls that were ours, and the bytes of those.
+its memory (PSS, summed over the job), and with nigh gives the account: the shares of calls and of bytes that were ours.
 
 Subjects: alone; hugepages, alone with GLIBC_TUNABLES=glibc.malloc.hugetlb=1, so that what huge pages bring is not
 credited to messages; nigh, `nigh run --mpi`.
@@ -147,14 +147,16 @@ class Program:
 
 
 def covered(account):
-    """The share of counted calls that were ours, and the bytes of those."""
+    """The share of counted calls that were ours, bytes of messages, and the share of these that went in one copy."""
     try:
-        functions = json.loads(account.read_text().splitlines()[0])["functions"].values()
+        found = json.loads(account.read_text().splitlines()[0])
+        functions = found["functions"].values()
     except (OSError, ValueError, KeyError, IndexError):
         return {}
     ours = sum(f["ours"] for f in functions)
-    calls = ours + sum(count for f in functions for reason, count in f.items() if reason not in ("ours", "bytes"))
-    return {"calls": ours / calls if calls else None, "bytes": sum(f["bytes"] for f in functions)}
+    calls = ours + sum(count for f in functions for reason, count in f.items() if reason not in ("ours", "bytes", "left_bytes"))
+    share = found["one_copy_bytes"] / found["message_bytes"] if found["message_bytes"] else None
+    return {"calls": ours / calls if calls else None, "bytes": found["message_bytes"], "share": share, "verdict": found["verdict"]}
 
 
 def interval(ratios):
@@ -188,7 +190,7 @@ def measure(program, options):
               "disturbed": sum("disturbed" in r["alone"] for r in rounds), "subjects": {}}
     for subject in subjects:
         values = {key: statistics.median(r[subject][key] for r in rounds) for key in ("wall", "user", "system", "faults", "foreign")}
-        values |= {key: extra[subject][key] for key in ("pss", "calls", "bytes") if key in extra[subject]}
+        values |= {key: extra[subject][key] for key in ("pss", "calls", "bytes", "share", "verdict") if key in extra[subject]}
         values["wall_ratio"] = interval([r[subject]["wall"] / r["alone"]["wall"] for r in rounds])
         values["cpu_ratio"] = interval([(r[subject]["user"] + r[subject]["system"]) / (r["alone"]["user"] + r["alone"]["system"]) for r in rounds])
         values["pss_ratio"] = extra[subject]["pss"] / max(1, extra["alone"]["pss"])
@@ -200,7 +202,7 @@ def show(record):
     print(f"{record['program']}, {record['ranks']} ranks, {record['rounds']} rounds, {record['disturbed']} disturbed")
     for subject, v in record["subjects"].items():
         wall, cpu = ("{:.3f} [{:.3f}, {:.3f}]".format(*v[key]) for key in ("wall_ratio", "cpu_ratio"))
-        ours = f"  ours: {100 * v['calls']:.0f} % of calls, {v['bytes'] / 1e6:.1f} MB" if v.get("calls") is not None else ""
+        ours = f"\n    {v['verdict']}; {100 * v['calls']:.0f} % of calls ours" if v.get("calls") is not None else ""
         print(f"  {subject:10} {v['wall']:7.2f} s  user {v['user']:7.2f}  system {v['system']:6.2f}  faults {v['faults']:9.0f}  "
               f"PSS {v['pss'] / 1024:6.0f} MiB ({v['pss_ratio']:.2f})  wall {wall}  CPU {cpu}{ours}", flush=True)
 

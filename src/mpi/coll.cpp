@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include "message/atomic.hpp"
 #include "mpi/away.hpp"
+#include "mpi/coll_bytes.hpp"
 #include "mpi/coll_prepare_reductions.hpp"
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
@@ -50,6 +52,29 @@ void start() {
 void stop() {}
 const Hooks hooks(start, stop);
 
+// What the call brings to this rank.
+std::uint64_t received(const Prepared& p) {
+  using message::Kind;
+  const bool root = p.call.root == p.member;
+  const auto members = static_cast<std::size_t>(p.members);
+  switch (p.call.kind) {
+    case Kind::barrier: return 0;
+    case Kind::bcast:
+    case Kind::scatter: return root ? 0 : p.call.bytes;
+    case Kind::reduce: return root ? p.call.bytes : 0;
+    case Kind::gather:
+      if (!root) return 0;
+      [[fallthrough]];
+    case Kind::allgather:
+    case Kind::alltoall:
+      if (p.call.receive_bytes == nullptr) return members * p.call.bytes;
+      return std::accumulate(p.call.receive_bytes, p.call.receive_bytes + members, std::uint64_t{0});
+    case Kind::reduce_scatter:
+      return p.call.receive_bytes != nullptr ? p.call.receive_bytes[p.member] : p.call.bytes;
+    default: return p.call.bytes;
+  }
+}
+
 message::Outcome blocking_call(Function function, CommState& state, Prepared& p) {
   using message::Outcome;
   Outcome outcome = Outcome::ok;
@@ -62,14 +87,13 @@ message::Outcome blocking_call(Function function, CommState& state, Prepared& p)
     coll.leave();
     if (outcome == Outcome::ok && p.unpack_type != nullptr && !finish(p)) outcome = Outcome::no_memory;
   }
-  count(function, Fate::covered);
-  count_bytes(function, p.call.bytes);
+  count(function, Fate::covered, received(p));
   return outcome;
 }
 
-// `prepare` fills a Prepared or says why not, `library` is the call as it came.
-template <class Prepare, class Library>
-int blocking(Function function, MPI_Comm comm, Prepare prepare, Library library) {
+// `prepare` fills a Prepared or says why not, `library` is the call as it came, `bytes` what it brings.
+template <class Prepare, class Bytes, class Library>
+int blocking(Function function, MPI_Comm comm, Prepare prepare, Bytes bytes, Library library) {
   CommState* state = comm_state(comm);
   Fate fate;
   if (!ours(state)) [[unlikely]] {
@@ -88,13 +112,17 @@ int blocking(Function function, MPI_Comm comm, Prepare prepare, Library library)
       return MPI_SUCCESS;
     if (outcome != message::Outcome::pending) return raise(comm, outcome);
   }
-  count(function, fate == Fate::covered ? Fate::other : fate);
+  if (fate == Fate::covered) fate = Fate::other;
+  count(function, fate);
   const Away away;
-  return library();
+  const int error = library();
+  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes(members_of(comm)));
+  return error;
 }
 
-template <class Prepare, class Library>
-int non_blocking(Function function, MPI_Comm comm, MPI_Request* request, Prepare prepare, Library library) {
+template <class Prepare, class Bytes, class Library>
+int non_blocking(Function function, MPI_Comm comm, MPI_Request* request, Prepare prepare, Bytes bytes,
+                 Library library) {
   CommState* state = comm_state(comm);
   Fate fate;
   if (!ours(state) || request == nullptr) [[unlikely]] {
@@ -104,19 +132,56 @@ int non_blocking(Function function, MPI_Comm comm, MPI_Request* request, Prepare
   } else {
     fate = prepare(call->prepared);
     if (fate == Fate::covered && !call->prepared.bad_buffer) [[likely]] {
-      count(function, Fate::covered);
-      count_bytes(function, call->prepared.call.bytes);
+      count(function, Fate::covered, received(call->prepared));
       return start_nbc(call, comm, request);
     }
     drop_nbc(call);
   }
-  count(function, fate == Fate::covered ? Fate::other : fate);
-  return library();
+  if (fate == Fate::covered) fate = Fate::other;
+  count(function, fate);
+  const int error = library();
+  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes(members_of(comm)));
+  return error;
 }
 
 }  // namespace
 
 void Coll::wait_turn() { message::yield_cpu(); }
+
+Members members_of(MPI_Comm comm) {
+  if (const CommState* state = comm_state(comm)) return {state->peers, state->rank, state->inter};
+  Members who;
+  int inter = 0;
+  real().Comm_test_inter(comm, &inter);
+  real().Comm_rank(comm, &who.rank);
+  who.inter = inter != 0;
+  who.inter ? real().Comm_remote_size(comm, &who.size) : real().Comm_size(comm, &who.size);
+  return who;
+}
+
+std::uint64_t bytes_of_elements(MPI_Count count, MPI_Datatype type) {
+  if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
+  if (const TypeInfo* info = type_info(type)) return static_cast<std::uint64_t>(count) * info->size;
+  MPI_Count size = 0;
+  real().Type_size_x(type, &size);
+  return size > 0 ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size) : 0;
+}
+
+int sources_of(MPI_Comm comm) {
+  int kind = MPI_UNDEFINED, sources = 0, destinations = 0, weighted = 0, rank = 0;
+  real().Topo_test(comm, &kind);
+  if (kind == MPI_CART) {
+    real().Cartdim_get(comm, &sources);
+    return 2 * sources;
+  }
+  if (kind == MPI_GRAPH) {
+    real().Comm_rank(comm, &rank);
+    real().Graph_neighbors_count(comm, rank, &sources);
+  } else if (kind == MPI_DIST_GRAPH) {
+    real().Dist_graph_neighbors_count(comm, &sources, &destinations, &weighted);
+  }
+  return sources;
+}
 
 Fate fate_of(const CommState* state) {
   if (state == nullptr) return Fate::foreign;
@@ -133,30 +198,33 @@ using namespace nigh::mpi::coll;
 #define NIGH_UNPAREN(...) __VA_ARGS__
 
 // PARAMETERS and ARGUMENTS without the communicator, which comes last (and the request after it).
-#define NIGH_BLOCKING(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                      \
-  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {         \
-    return blocking(                                                            \
-        Function::NAME##SUFFIX, comm,                                           \
-        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, \
-        [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); });     \
+#define NIGH_BLOCKING(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                         \
+  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {            \
+    return blocking(                                                               \
+        Function::NAME##SUFFIX, comm,                                              \
+        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); },    \
+        [&](Members who) { return received_##NAME(who, NIGH_UNPAREN ARGUMENTS); }, \
+        [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); });        \
   }
 #define NIGH_NON_BLOCKING(NAME, I_NAME, SUFFIX, PARAMETERS, ARGUMENTS)                          \
   int nigh_mpi_##I_NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm, MPI_Request* request) { \
     return non_blocking(                                                                        \
         Function::I_NAME##SUFFIX, comm, request,                                                \
         [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); },                 \
+        [&](Members who) { return received_##NAME(who, NIGH_UNPAREN ARGUMENTS); },              \
         [&] { return real().I_NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm, request); });          \
   }
-#define NIGH_HIERARCHICAL(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                                     \
-  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {                            \
-    const auto library = [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); };        \
-    if (CommState* state = comm_state(comm); state != nullptr && state->hierarchy) [[unlikely]] {  \
-      const Away away;                                                                             \
-      return hierarchical_##NAME(Function::NAME##SUFFIX, *state, NIGH_UNPAREN ARGUMENTS, library); \
-    }                                                                                              \
-    return blocking(                                                                               \
-        Function::NAME##SUFFIX, comm,                                                              \
-        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, library);          \
+#define NIGH_HIERARCHICAL(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                                            \
+  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {                                   \
+    const auto library = [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); };               \
+    const auto bytes = [&](Members who) { return received_##NAME(who, NIGH_UNPAREN ARGUMENTS); };         \
+    if (CommState* state = comm_state(comm); state != nullptr && state->hierarchy) [[unlikely]] {         \
+      const Away away;                                                                                    \
+      return hierarchical_##NAME(Function::NAME##SUFFIX, *state, NIGH_UNPAREN ARGUMENTS, bytes, library); \
+    }                                                                                                     \
+    return blocking(                                                                                      \
+        Function::NAME##SUFFIX, comm,                                                                     \
+        [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, bytes, library);          \
   }
 
 #define NIGH_BCAST(C) (void* buffer, C count, MPI_Datatype type, int root), (buffer, count, type, root)
@@ -251,6 +319,6 @@ int nigh_mpi_Ibarrier(MPI_Comm comm, MPI_Request* request) {
         p.call.kind = message::Kind::barrier;
         return Fate::covered;
       },
-      [&] { return real().Ibarrier(comm, request); });
+      [](Members) { return std::uint64_t{0}; }, [&] { return real().Ibarrier(comm, request); });
 }
 }

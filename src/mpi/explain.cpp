@@ -28,14 +28,16 @@ namespace {
 
 enum class Form { none, text, json };
 
-constexpr const char* fate_names[fate_count] = {"ours",  "small", "unshared",  "distant", "alone", "foreign",
-                                                "inter", "type",  "operation", "memory",  "other"};
+constexpr const char* fate_names[fate_count] = {"ours",    "small",     "unshared", "distant",   "alone",
+                                                "foreign", "inter",     "type",     "operation", "memory",
+                                                "self",    "uncovered", "other"};
 
 Form g_form = Form::none;
 std::vector<Page*> g_pages;  // of the ranks that are added up, ours first
 std::vector<int> g_ranks;    // their ranks in the space
 std::string g_version;
 bool g_speaks = false;
+std::string g_how;  // the job ended early
 
 Form wish() {
   const char* value = std::getenv("NIGH_EXPLAIN");
@@ -84,9 +86,64 @@ void sum_up(Counters& sum) {
   std::memset(&sum, 0, sizeof sum);
   for (const Page* page : g_pages)
     for (int f = 0; f < function_count; ++f) {
-      for (int fate = 0; fate < fate_count; ++fate) sum.calls[f][fate] += page->counters.calls[f][fate];
-      sum.bytes[f] += page->counters.bytes[f];
+      for (int fate = 0; fate < fate_count; ++fate) {
+        sum.calls[f][fate] += page->counters.calls[f][fate];
+        sum.bytes[f][fate] += page->counters.bytes[f][fate];
+      }
     }
+}
+
+// --- the verdict: how much of what ranks sent each other went in one copy ---
+
+// Files are not messages; nor is what a rank tells itself.
+bool is_message(int function, int fate) {
+  return std::strncmp(function_names[function], "MPI_File", 8) != 0 && fate != static_cast<int>(Fate::self) &&
+         fate != static_cast<int>(Fate::alone);
+}
+
+struct Verdict {
+  std::uint64_t bytes = 0, one_copy = 0;
+  std::uint64_t rest = 0;  // the largest of what is the library's
+  int function = 0, fate = 0;
+};
+
+Verdict verdict_of(const Counters& sum) {
+  Verdict out;
+  for (int f = 0; f < function_count; ++f)
+    for (int fate = 0; fate < fate_count; ++fate) {
+      const std::uint64_t bytes = is_message(f, fate) ? sum.bytes[f][fate] : 0;
+      out.bytes += bytes;
+      if (fate == 0) out.one_copy += bytes;
+      if (fate != 0 && bytes > out.rest) out.rest = bytes, out.function = f, out.fate = fate;
+    }
+  return out;
+}
+
+// "12.3 GB", "870 bytes".
+std::string size_of(std::uint64_t bytes) {
+  char text[32];
+  const char* unit = "";
+  auto value = static_cast<double>(bytes);
+  for (const char* next : {"kB", "MB", "GB", "TB", "PB"}) {
+    if (value < 999.5) break;
+    value /= 1000;
+    unit = next;
+  }
+  std::snprintf(text, sizeof text, value < 10 && *unit ? "%.1f %s" : "%.0f %s", value,
+                *unit ? unit : "bytes");
+  return text;
+}
+
+std::string sentence(const Verdict& verdict) {
+  if (verdict.bytes == 0) return "no message was long enough to be counted";
+  // Rounded down: 100 % is all of it.
+  const auto percent =
+      static_cast<unsigned>(static_cast<double>(verdict.one_copy) * 100 / static_cast<double>(verdict.bytes));
+  std::string out = std::to_string(percent) + " % of " + size_of(verdict.bytes) + " in one copy";
+  if (verdict.rest != 0)
+    out += "; largest rest: " + size_of(verdict.rest) + " of " + function_names[verdict.function] + " (" +
+           fate_names[verdict.fate] + ")";
+  return out;
 }
 
 std::uint64_t left_of(const Counters& sum, int function) {
@@ -95,17 +152,41 @@ std::uint64_t left_of(const Counters& sum, int function) {
   return left;
 }
 
-// What each rank's space says; what several say is said once.
+// "rank 3", "ranks 0-2, 5".
+std::string names_of(std::vector<int> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (i > 0) out += ", ";
+    out += std::to_string(ranks[i]);
+    if (end - i > 1) out += "-" + std::to_string(ranks[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+// What each rank's space says; what several say is said once, with their ranks.
 std::vector<std::string> space_lines() {
-  std::vector<std::string> lines;
+  std::vector<std::pair<std::string, std::vector<int>>> lines;
   for (const Page* page : g_pages)
     for (const char* at = page->text; *at;) {
       const std::size_t length = std::strcspn(at, "\n");
-      std::string line(at, length);
-      if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+      const std::string line(at, length);
       at += length + (at[length] == '\n' ? 1 : 0);
+      if (line.empty()) continue;
+      const auto known =
+          std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
+      if (known == lines.end())
+        lines.emplace_back(line, std::vector<int>{page->world_rank});
+      else
+        known->second.push_back(page->world_rank);
     }
-  return lines;
+  std::vector<std::string> out;
+  out.reserve(lines.size());
+  for (const auto& [line, ranks] : lines) out.push_back(names_of(ranks) + ": " + line);
+  return out;
 }
 
 std::string parts_that_are_off() {
@@ -119,17 +200,23 @@ std::string as_text(const Counters& sum) {
   std::string out;
   print(out, "nigh: MPI: %s; %zu of %d ranks share memory on this node, %s\n", g_version.c_str(),
         g_pages.size(), process().world_size, host_name().c_str());
+  if (!g_how.empty()) print(out, "nigh: MPI: %s: this is the account until then\n", g_how.c_str());
+  print(out, "nigh: MPI: %s\n", sentence(verdict_of(sum)).c_str());
   if (!parts_that_are_off().empty()) print(out, "nigh: MPI: off:%s\n", parts_that_are_off().c_str());
   for (int f = 0; f < function_count; ++f) {
     const std::uint64_t ours = sum.calls[f][0];
     const std::uint64_t left = left_of(sum, f);
     if (ours + left == 0) continue;
     print(out, "nigh: MPI: %-28s %12llu ours", function_names[f], static_cast<unsigned long long>(ours));
-    if (sum.bytes[f] != 0) print(out, ", %llu bytes", static_cast<unsigned long long>(sum.bytes[f]));
+    if (sum.bytes[f][0] != 0) print(out, ", %s", size_of(sum.bytes[f][0]).c_str());
     if (left != 0) print(out, ", %llu the library's:", static_cast<unsigned long long>(left));
-    for (int fate = 1; fate < fate_count; ++fate)
-      if (sum.calls[f][fate] != 0)
-        print(out, " %s %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+    const char* comma = "";
+    for (int fate = 1; fate < fate_count; ++fate) {
+      if (sum.calls[f][fate] == 0) continue;
+      print(out, "%s %s %llu", comma, fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+      if (sum.bytes[f][fate] != 0) print(out, " (%s)", size_of(sum.bytes[f][fate]).c_str());
+      comma = ",";
+    }
     out += '\n';
   }
   for (const std::string& line : space_lines()) out += "nigh: " + line + "\n";
@@ -141,6 +228,14 @@ std::string as_json(const Counters& sum) {
   add_quoted(out, host_name());
   out += ", \"library\": ";
   add_quoted(out, g_version);
+  if (!g_how.empty()) {
+    out += ", \"early\": ";
+    add_quoted(out, g_how);
+  }
+  const Verdict verdict = verdict_of(sum);
+  print(out, ", \"message_bytes\": %llu, \"one_copy_bytes\": %llu, \"verdict\": ",
+        static_cast<unsigned long long>(verdict.bytes), static_cast<unsigned long long>(verdict.one_copy));
+  add_quoted(out, sentence(verdict));
   print(out,
         ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"functions\": {",
         process().world_size, g_pages.size(), process().on(Part::coll) ? "true" : "false",
@@ -149,12 +244,19 @@ std::string as_json(const Counters& sum) {
   for (int f = 0; f < function_count; ++f) {
     if (sum.calls[f][0] + left_of(sum, f) == 0) continue;
     print(out, "%s\"%s\": {\"bytes\": %llu", comma, function_names[f],
-          static_cast<unsigned long long>(sum.bytes[f]));
+          static_cast<unsigned long long>(sum.bytes[f][0]));
     comma = ", ";
     for (int fate = 0; fate < fate_count; ++fate)
       if (fate == 0 || sum.calls[f][fate] != 0)
         print(out, ", \"%s\": %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
-    out += '}';
+    const char* between = ", \"left_bytes\": {";
+    for (int fate = 1; fate < fate_count; ++fate) {
+      if (sum.bytes[f][fate] == 0) continue;
+      print(out, "%s\"%s\": %llu", between, fate_names[fate],
+            static_cast<unsigned long long>(sum.bytes[f][fate]));
+      between = ", ";
+    }
+    out += between[2] == '\0' ? "}}" : "}";
   }
   out += "}, \"space\": [";
   comma = "";
@@ -211,25 +313,36 @@ std::string told_aside() {
   return out + "}\n";
 }
 
+// The first of the ranks that are added up says whether this one speaks for all.
+void find_pages() {
+  Process& me = g_process;
+  g_version = library_version();
+  me.space->explain(me.page->text, sizeof me.page->text);
+  g_speaks = true;
+  for (int rank = 0; rank < me.space->size(); ++rank) {
+    if (me.peer_parts[static_cast<std::size_t>(rank)] == 0) continue;
+    if (rank < me.space->rank()) g_speaks = false;
+    auto* page =
+        rank == me.space->rank() ? me.page : static_cast<Page*>(me.space->root(rank, space::Root::mpi));
+    if (!page) continue;
+    g_pages.push_back(page);
+    g_ranks.push_back(rank);
+  }
+}
+
+void write_account() {
+  if (g_pages.empty() || g_pages.front()->told.exchange(1) != 0) return;
+  auto sum = std::make_unique<Counters>();
+  sum_up(*sum);
+  write_out(g_form == Form::json ? as_json(*sum) : as_text(*sum));
+}
+
 }  // namespace
 
 void close_account() {
   Process& me = g_process;
   g_form = wish();
-  if (g_form != Form::none) {
-    g_version = library_version();
-    me.space->explain(me.page->text, sizeof me.page->text);
-    g_speaks = true;
-    for (int rank = 0; rank < me.space->size(); ++rank) {
-      if (me.peer_parts[static_cast<std::size_t>(rank)] == 0) continue;
-      if (rank < me.space->rank()) g_speaks = false;
-      auto* page =
-          rank == me.space->rank() ? me.page : static_cast<Page*>(me.space->root(rank, space::Root::mpi));
-      if (!page) continue;
-      g_pages.push_back(page);
-      g_ranks.push_back(rank);
-    }
-  }
+  if (g_form != Form::none && g_pages.empty()) find_pages();
   if (!me.page) return;
   me.page->ended.store(1, std::memory_order_release);
   sys::futex_wake_all(&me.page->ended);
@@ -243,9 +356,15 @@ void print_account() {
   }
   if (!g_speaks) return;
   wait_for_others();
-  auto sum = std::make_unique<Counters>();
-  sum_up(*sum);
-  write_out(g_form == Form::json ? as_json(*sum) : as_text(*sum));
+  write_account();
+}
+
+void print_account_now(const char* how) {
+  g_form = wish();
+  if (g_form == Form::none || !g_process.page || !g_pages.empty()) return;
+  g_how = "rank " + std::to_string(g_process.world_rank) + " " + how;
+  find_pages();
+  write_account();
 }
 
 }  // namespace nigh::mpi

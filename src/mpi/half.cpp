@@ -12,9 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
+#include <tuple>
 
 #include "mpi/away.hpp"
+#include "mpi/coll_bytes.hpp"
 #include "mpi/library.hpp"
+#include "mpi/process.hpp"
 
 extern "C" {
 #define NIGH_MPI(part, name) \
@@ -37,13 +41,72 @@ struct Row {
   bool known = false;      // this half's mpi.h has the function
 };
 
-template <auto Member>
+// What a call moves, from its arguments; of the functions that we have no version of.
+enum class Shape { none, elements, element, blocks, neighbor_block, neighbor_blocks, neighbor_types, types };
+struct Moved {
+  Shape shape = Shape::none;
+  std::size_t count = 0, type = 0;  // places of the arguments that say it
+};
+constexpr Moved moved(Function function) {
+  const std::string_view name = std::string_view(function_names[static_cast<int>(function)]).substr(4);
+  const bool ends = name.ends_with("_end"), at = name.find("_at") != name.npos;
+  if (name == "Alltoallw" || name == "Alltoallw_c" || name == "Ialltoallw" || name == "Ialltoallw_c")
+    return {Shape::types, 5, 7};
+  if (name.starts_with("Neighbor_alltoallw")) return {Shape::neighbor_types, 5, 7};
+  if (name.starts_with("Neighbor_alltoallv")) return {Shape::neighbor_blocks, 5, 7};
+  if (name.starts_with("Neighbor_allgatherv")) return {Shape::neighbor_blocks, 4, 6};
+  if (name.starts_with("Neighbor_")) return {Shape::neighbor_block, 4, 5};
+  if (name.starts_with("File_read") || name.starts_with("File_write"))
+    return ends ? Moved{} : at ? Moved{Shape::elements, 3, 4} : Moved{Shape::elements, 2, 3};
+  if (name.starts_with("Get_accumulate")) return {Shape::elements, 4, 5};
+  if (name == "Put" || name == "Get" || name == "Accumulate" || name == "Put_c" || name == "Get_c" ||
+      name == "Accumulate_c")
+    return {Shape::elements, 1, 2};
+  if (name == "Fetch_and_op") return {Shape::element, 0, 2};
+  if (name == "Compare_and_swap") return {Shape::element, 0, 3};
+  return {};
+}
+
+template <Function function, class Tuple>
+std::uint64_t bytes_moved(const Tuple& arguments) {
+  constexpr Moved how = moved(function);
+  if constexpr (how.shape == Shape::none) return 0;
+  const auto& type = std::get<how.type>(arguments);
+  if constexpr (how.shape == Shape::element) {
+    return coll::bytes_of_elements(1, type);
+  } else if constexpr (how.shape == Shape::elements) {
+    return coll::bytes_of_elements(std::get<how.count>(arguments), type);
+  } else if constexpr (how.shape != Shape::none) {
+    const auto& count = std::get<how.count>(arguments);
+    const MPI_Comm comm = std::get<how.type + 1>(arguments);
+    if constexpr (how.shape == Shape::types)
+      return coll::bytes_of_blocks(count, type, coll::members_of(comm).size);
+    else if constexpr (how.shape == Shape::neighbor_block)
+      return static_cast<unsigned>(coll::sources_of(comm)) * coll::bytes_of_elements(count, type);
+    else
+      return coll::bytes_of_blocks(count, type, coll::sources_of(comm));
+  }
+}
+
+// Point-to-point that is switched off is not counted.
+constexpr bool is_counted(Function function) {
+  return function_parts[static_cast<int>(function)] == Part::away || moved(function).shape != Shape::none;
+}
+
+template <Function function, auto Member>
 struct Around;
-template <class Result, class... Arguments, Result (*Library::*Member)(Arguments...)>
-struct Around<Member> {
+template <Function function, class Result, class... Arguments, Result (*Library::*Member)(Arguments...)>
+struct Around<function, Member> {
   static Result call(Arguments... arguments) {
     const Away away;
-    return (real().*Member)(arguments...);
+    if constexpr (is_counted(function)) count(function, Fate::uncovered);
+    const Result result = (real().*Member)(arguments...);
+    if constexpr (is_counted(function)) {
+      if (result == MPI_SUCCESS)
+        count_bytes(function, Fate::uncovered,
+                    bytes_moved<function>(std::tuple<const Arguments&...>(arguments...)));
+    }
+    return result;
   }
 };
 
@@ -69,7 +132,9 @@ constexpr bool waits(Function function) {
     case Function::Sendrecv_replace_c:
     case Function::Mrecv_c:
     case Function::Alltoallw:
-    case Function::Alltoallw_c: return true;
+    case Function::Alltoallw_c:
+    case Function::Ialltoallw:
+    case Function::Ialltoallw_c: return true;
     default: return function_parts[static_cast<int>(function)] == Part::away;
   }
 }
@@ -77,7 +142,7 @@ constexpr bool waits(Function function) {
 template <Function function, auto Member>
 constexpr Entry around() {
   if constexpr (waits(function))
-    return reinterpret_cast<Entry>(&Around<Member>::call);
+    return reinterpret_cast<Entry>(&Around<function, Member>::call);
   else
     return nullptr;
 }

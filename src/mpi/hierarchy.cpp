@@ -29,8 +29,11 @@ Outcome within(CommState& state, const Call& call) {
 }
 
 int done(Function function, CommState& state, const Prepared& p, Outcome outcome, int code) {
-  count(function, Fate::covered);
-  count_bytes(function, p.call.bytes);
+  const bool root = p.call.root == state.rank;
+  const bool receives = p.call.kind == Kind::bcast
+                            ? !root
+                            : p.call.kind != Kind::barrier && (p.call.kind != Kind::reduce || root);
+  count(function, Fate::covered, receives ? p.call.bytes : 0);
   if (outcome != Outcome::ok) return raise(state.comm, outcome);
   return code == MPI_SUCCESS ? MPI_SUCCESS : raise(state.comm, code);
 }

@@ -6,6 +6,7 @@
 // another order than that of the ranks, so reductions are ours only where the operation commutes.
 #pragma once
 
+#include "mpi/coll_bytes.hpp"
 #include "mpi/coll_prepare_reductions.hpp"
 
 namespace nigh::mpi::coll {
@@ -29,10 +30,13 @@ inline void place(Prepared& p, const CommState& state) {
   p.member = state.rank;
 }
 
-template <class Library>
-int hand_on(Function function, Fate fate, Library library) {
-  count(function, fate == Fate::covered ? Fate::other : fate);
-  return library();
+template <class Bytes, class Library>
+int hand_on(Function function, Fate fate, const CommState& state, Bytes bytes, Library library) {
+  if (fate == Fate::covered) fate = Fate::other;
+  count(function, fate);
+  const int error = library();
+  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes(members_of(state.comm)));
+  return error;
 }
 
 template <class Library>
@@ -40,36 +44,36 @@ int hierarchical_Barrier(Function function, CommState& state, Library /*library*
   return hierarchical_barrier(function, state);
 }
 
-template <class Count, class Library>
+template <class Count, class Bytes, class Library>
 int hierarchical_Bcast(Function function, CommState& state, void* buffer, Count count, MPI_Datatype type,
-                       int root, Library library) {
+                       int root, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
   const Fate fate = prepare_Bcast(p, buffer, count, type, root);
-  if (fate != Fate::covered || p.bad_buffer) return hand_on(function, fate, library);
+  if (fate != Fate::covered || p.bad_buffer) return hand_on(function, fate, state, bytes, library);
   return hierarchical_bcast(function, state, p);
 }
 
-template <class Count, class Library>
+template <class Count, class Bytes, class Library>
 int hierarchical_Reduce(Function function, CommState& state, const void* send, void* receive, Count count,
-                        MPI_Datatype type, MPI_Op op, int root, Library library) {
+                        MPI_Datatype type, MPI_Op op, int root, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
   Fate fate = prepare_Reduce(p, send, receive, count, type, op, root);
   if (fate == Fate::covered && !commutes(op)) fate = Fate::operation;
-  if (fate != Fate::covered) return hand_on(function, fate, library);
+  if (fate != Fate::covered) return hand_on(function, fate, state, bytes, library);
   return hierarchical_reduce(function, state, p, count, type, op);
 }
 
-template <class Count, class Library>
+template <class Count, class Bytes, class Library>
 int hierarchical_Allreduce(Function function, CommState& state, const void* send, void* receive, Count count,
-                           MPI_Datatype type, MPI_Op op, Library library) {
+                           MPI_Datatype type, MPI_Op op, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
   Fate fate = prepare_Allreduce(p, send, receive, count, type, op);
   if (fate == Fate::covered && !commutes(op)) fate = Fate::operation;
   if (fate == Fate::covered && p.call.bytes > most_of_leaders) fate = Fate::distant;
-  if (fate != Fate::covered) return hand_on(function, fate, library);
+  if (fate != Fate::covered) return hand_on(function, fate, state, bytes, library);
   return hierarchical_allreduce(function, state, p, count, type, op);
 }
 

@@ -5,6 +5,7 @@
 // of MPI_COMM_SELF: the first thing that MPI_Finalize does is to delete these, the last one set first, so
 // that ours, the first one set, goes when all callbacks of the program have run and MPI still works. Until
 // then a message may come in our way, from then on none can.
+#include <cstdlib>
 #include <exception>
 
 #include "mpi/comm.hpp"
@@ -14,6 +15,7 @@
 #include "mpi/ours.hpp"
 #include "mpi/process.hpp"
 #include "mpi/reserve.hpp"
+#include "sys/process_here.hpp"
 
 namespace nigh::mpi {
 namespace {
@@ -22,7 +24,7 @@ int g_end_keyval = MPI_KEYVAL_INVALID;
 
 void cover_parts() {
   for (const Part part : {Part::frame, Part::hook, Part::coll, Part::p2p}) cover(part, process().on(part));
-  if (process().on(Part::coll) && !coll::library_drives()) cover_waiting(process().on(Part::p2p));
+  cover_waiting(process().on(Part::p2p));
 }
 
 void uncover_parts() {
@@ -46,6 +48,13 @@ int on_end(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
+// Not in a child of the rank, which ends by itself.
+int g_pid = 0;
+void tell_early(const char* how) {
+  if (process().started && sys::own_pid() == g_pid) print_account_now(how);
+}
+void tell_at_exit() { tell_early("ended without MPI_Finalize"); }
+
 bool set_up_all() {
   if (!start_process()) return false;
   real().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_end, &g_end_keyval, nullptr);
@@ -60,6 +69,8 @@ bool set_up_all() {
   make_state(MPI_COMM_WORLD, mix(job, 1));
   make_state(MPI_COMM_SELF, mix(job, 2));
   cover_parts();
+  g_pid = sys::own_pid();
+  if (std::getenv("NIGH_EXPLAIN") != nullptr) std::atexit(tell_at_exit);
   return true;
 }
 
@@ -90,6 +101,11 @@ int nigh_mpi_Init_thread(int* argc, char*** argv, int wanted, int* given) {
   const int code = real().Init_thread(argc, argv, wanted, given);
   if (code == MPI_SUCCESS) set_up();
   return code;
+}
+
+int nigh_mpi_Abort(MPI_Comm comm, int code) {
+  tell_early("called MPI_Abort");
+  return real().Abort(comm, code);
 }
 
 int nigh_mpi_Finalize() {

@@ -83,7 +83,7 @@ message::Offer* offer_side(const Side<Count>& to, Function function, bool copy, 
       !prepare(out, function, to.buffer, to.count, to.type, to.peer, to.tag, comm))
     return nullptr;
   message::Offer* offer = make_offer(out, wire, copy);
-  if (!offer) count(function, Fate::memory);
+  if (!offer) count(function, Fate::memory, out.bytes);
   return offer;
 }
 
@@ -115,8 +115,7 @@ template <class Sendrecv, class Isend, class Irecv, class Count>
   error = take_side(from, comm, *status, error, later);
   if (offer) {
     await_release(offer, out.bytes);
-    mpi::count(function, Fate::covered);
-    count_bytes(function, out.bytes);
+    mpi::count(function, Fate::covered, out.bytes);
   }
   later.raise_now();
   return error;
@@ -171,8 +170,7 @@ template <class Sendrecv, class Replace, class Isend, class Irecv, class Count>
   error = take_side(from, comm, *status, error, later);
   if (offer) {
     process().offers->close(offer);
-    mpi::count(function, Fate::covered);
-    count_bytes(function, out.bytes);
+    mpi::count(function, Fate::covered, out.bytes);
   }
   later.raise_now();
   return error;

@@ -123,7 +123,7 @@ template <class Isend, class Count>
     return whole(buffer, count, type, dest, tag, comm, request);
   const int error = start_offer(out, function, wire_start, dest, tag, comm, request);
   if (error != no_offer) return error;
-  mpi::count(function, Fate::memory);
+  mpi::count(function, Fate::memory, out.bytes);
   return whole(buffer, count, type, dest, tag, comm, request);
 }
 
@@ -176,8 +176,7 @@ int start_offer(const Outgoing& out, Function function, decltype(Library::Isend)
     return error;
   }
   operation->state.begin(offer, out);
-  count(function, Fate::covered);
-  count_bytes(function, out.bytes);
+  count(function, Fate::covered, out.bytes);
   return MPI_SUCCESS;
 }
 

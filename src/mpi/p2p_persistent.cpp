@@ -43,9 +43,8 @@ class PersistentSend final : public Operation {
     message::Offer* offer =
         out_.shared || out_.bytes == wire_bytes ? make_offer(out_, wire_, buffered_) : nullptr;
     offered_ = offer != nullptr;
-    count(function_, offered_ ? Fate::covered : out_.shared ? Fate::memory : Fate::unshared);
+    count(function_, offered_ ? Fate::covered : out_.shared ? Fate::memory : Fate::unshared, out_.bytes);
     if (!offered_) return real().Start(&plain_);
-    count_bytes(function_, out_.bytes);
     state_.begin(offer, out_);
     const int error = real().Start(&by_offer_);
     if (error != MPI_SUCCESS) {

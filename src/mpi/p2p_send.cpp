@@ -47,8 +47,8 @@ bool is_synchronous(Function function) {
          function == Function::Ssend_init_c;
 }
 
-bool left(Function function, Fate fate) {
-  count(function, fate);
+bool left(Function function, std::size_t bytes, Fate fate) {
+  count(function, fate, bytes);
   return false;
 }
 
@@ -95,24 +95,25 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   if (__builtin_mul_overflow(out.info->size, static_cast<std::size_t>(count), &out.bytes)) return false;
   if (out.bytes < g_threshold && out.bytes != wire_bytes) return false;
   const CommState* state = comm_state(comm);
-  if (!state) return left(function, Fate::foreign);
+  if (!state) return left(function, out.bytes, Fate::foreign);
   if (dest >= state->peers || tag < 0 || tag > most_tag || is_nowhere(buffer, *out.info)) return false;
+  if (!state->inter && dest == state->rank) return left(function, out.bytes, Fate::self);
   out.to = state->space[static_cast<std::size_t>(dest)];
-  if (out.to < 0) return left(function, state->inter ? Fate::inter : Fate::distant);
+  if (out.to < 0) return left(function, out.bytes, state->inter ? Fate::inter : Fate::distant);
   auto& space = *process().space;
-  if (out.to == space.rank()) return left(function, Fate::other);
+  if (out.to == space.rank()) return left(function, out.bytes, Fate::other);
   if (out.info->opaque || (!out.info->contiguous && !out.info->shared_layout))
-    return left(function, Fate::type);
+    return left(function, out.bytes, Fate::type);
   // MPICH calls a message truncated that ends within a basic element of the receive's type, and the
   // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
-  if (library_is_mpich && !out.info->splits_well) return left(function, Fate::type);
+  if (library_is_mpich && !out.info->splits_well) return left(function, out.bytes, Fate::type);
   const Range range = range_of(*out.info, buffer, count);
   // Peers find it there: shared static data lies elsewhere for them than for us.
   const auto* there = static_cast<const char*>(space.global(range.first, range.bytes));
   out.shared = there != nullptr;
   const char* first = there ? there : range.first;
   out.data = out.info->contiguous ? first : first + (static_cast<const char*>(buffer) - range.first);
-  if (!out.shared && out.bytes != wire_bytes) return left(function, Fate::unshared);
+  if (!out.shared && out.bytes != wire_bytes) return left(function, out.bytes, Fate::unshared);
   if (out.bytes >= huge_page) space.collapse(range.first, range.bytes);
   out.synchronous = is_synchronous(function);
   out.envelope = {.to = out.to, .tag = tag, .context = state->context};
@@ -182,7 +183,7 @@ template <class Send, class Isend, class Count>
     if (offer) error = send_wire(wire_send, wire_start, wire, dest, tag, comm, &request);
   }
   if (!offer) {
-    mpi::count(function, Fate::memory);
+    mpi::count(function, Fate::memory, out.bytes);
     return whole(buffer, count, type, dest, tag, comm);
   }
   if (error == MPI_SUCCESS && request != MPI_REQUEST_NULL) error = real().Wait(&request, MPI_STATUS_IGNORE);
@@ -192,8 +193,7 @@ template <class Send, class Isend, class Count>
   }
   if (out.synchronous) process().waiter->until([&] { return !only_probed(offer, out.to); }, out.to);
   await_release(offer, out.bytes);
-  mpi::count(function, Fate::covered);
-  count_bytes(function, out.bytes);
+  mpi::count(function, Fate::covered, out.bytes);
   return MPI_SUCCESS;
 }
 

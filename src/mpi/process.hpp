@@ -32,19 +32,23 @@ enum class Fate : int {
   type,       // a datatype that we don't handle
   operation,  // a user's operation, or one that is not defined on this type
   memory,     // no memory of the space left
+  self,       // a message of a rank to itself
+  uncovered,  // a function that we have no version of
   other,
   count
 };
 inline constexpr int fate_count = static_cast<int>(Fate::count);
 
+// Bytes are those that a rank sends (point-to-point, to windows and files) or receives (collectives, from
+// windows and files).
 struct Counters {
   std::uint64_t calls[function_count][fate_count];
-  std::uint64_t bytes[function_count];  // of covered calls
+  std::uint64_t bytes[function_count][fate_count];
 };
 
 // What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.
 struct Page {
-  static constexpr std::uint32_t magic_word = 0x6d70692f;
+  static constexpr std::uint32_t magic_word = 0x6d706930;
   std::uint32_t magic = magic_word;
   std::uint32_t functions = function_count;
   std::int32_t world_rank = -1, world_size = 0;
@@ -55,6 +59,7 @@ struct Page {
   Counters counters = {};
   char text[8192] = {};                        // what the space says for --explain, written at the end
   std::atomic<std::uint32_t> ended = 0;        // counters and text are complete
+  std::atomic<std::uint32_t> told = 0;         // of the first rank: one of us has printed the account
   message::atomic<std::uint32_t> reading = 0;  // probes that are just taking descriptors out (early.hpp)
 };
 
@@ -115,9 +120,14 @@ inline void count(Function function, Fate fate) {
   auto& calls = g_process.page->counters.calls[static_cast<int>(function)][static_cast<int>(fate)];
   std::atomic_ref<std::uint64_t>(calls).store(calls + 1, std::memory_order_relaxed);
 }
-inline void count_bytes(Function function, std::uint64_t bytes) {
-  auto& sum = g_process.page->counters.bytes[static_cast<int>(function)];
+inline void count_bytes(Function function, Fate fate, std::uint64_t bytes) {
+  auto& sum = g_process.page->counters.bytes[static_cast<int>(function)][static_cast<int>(fate)];
   std::atomic_ref<std::uint64_t>(sum).store(sum + bytes, std::memory_order_relaxed);
+}
+
+inline void count(Function function, Fate fate, std::uint64_t bytes) {
+  count(function, fate);
+  count_bytes(function, fate, bytes);
 }
 
 // Called once set up and before take-down; the other files of a half register what they need at load time:
@@ -156,5 +166,8 @@ std::uint64_t job_hash();
 // rank.
 void close_account();
 void print_account();
+// Before a rank ends without MPI_Finalize: what was counted so far, told once a node. `how`: "... called
+// MPI_Abort".
+void print_account_now(const char* how);
 
 }  // namespace nigh::mpi

@@ -152,7 +152,8 @@ static void* find_in_reach(const void* data, std::size_t bytes) {
 
 void* find_global(const void* data, std::size_t bytes) {
   void* there = find_in_reach(data, bytes);
-  if (there == nullptr && bytes >= Space::one_copy_bytes) site_missed(reinterpret_cast<std::uintptr_t>(data));
+  if (there == nullptr && bytes >= Space::one_copy_bytes)
+    site_missed(reinterpret_cast<std::uintptr_t>(data), bytes);
   return there;
 }
 

@@ -21,8 +21,14 @@ struct Entry {
   std::atomic<std::uint8_t> state{kOnTrial};
 };
 
-constexpr std::int64_t kFirstBudget = std::int64_t{16} << 20;
-constexpr std::int64_t kBytesPerSecond = std::int64_t{28} << 20;  // a hundredth of it, at 1.4 us more a page
+// A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 10 ms a
+// rank at first, then a two-hundredth of its CPU time.
+constexpr std::int64_t kFirstBudget = std::int64_t{8} << 20;
+constexpr std::int64_t kBytesPerSecond = std::int64_t{4} << 20;
+// A byte that is sent from private memory costs about a tenth of what a byte on trial does (64 KiB to 1 MiB),
+// so a program that sends much may try much.
+constexpr std::size_t kMissedPerTried = 10;
+constexpr std::int64_t kMostSaved = std::int64_t{64} << 20;
 constexpr unsigned kDenialsPerLook = 64;
 
 constexpr int kLeafShift = 30, kAddressBits = 48;
@@ -82,7 +88,7 @@ static std::uint64_t class_of(std::size_t bytes) {
 }
 
 // The last trial may be larger than what is left: it is earned before the next one.
-constexpr std::int64_t kLargestTrial = std::int64_t{64} << 20;
+constexpr std::int64_t kLargestTrial = std::int64_t{32} << 20;
 static bool pay(std::int64_t bytes) {
   if (bytes > kLargestTrial) return false;
   if (g_trial_budget.load(std::memory_order_relaxed) <= 0) {
@@ -183,8 +189,10 @@ static std::uint16_t site_around(std::uintptr_t page) {
 
 // A search that finds nothing (stacks, static data) takes up to 60 us: each makes the pause to the next
 // longer.
-void site_missed(std::uintptr_t lo) {
+void site_missed(std::uintptr_t lo, std::size_t bytes) {
   if (g_marks == nullptr) return;
+  if (g_trial_budget.load(std::memory_order_relaxed) < kMostSaved)
+    g_trial_budget.fetch_add(static_cast<std::int64_t>(bytes / kMissedPerTried), std::memory_order_relaxed);
   const std::uintptr_t page = lo / kPage;
   std::atomic<std::uintptr_t>& known = g_learned_pages[page % 64];
   if (known.load(std::memory_order_relaxed) == page) return;

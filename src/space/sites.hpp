@@ -4,9 +4,10 @@
 // Which blocks are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small page
 // of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A site
 // is a call and a class of sizes, and is in one of three states:
-//   on trial  its blocks are shared as long as the budget lasts: 16 MiB when the ranks join, and what a
-//             hundredth of the CPU time pays for; blocks that get huge pages for less than small ones cost
-//             need none of it
+//   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, and what a
+//             two-hundredth of the CPU time and a tenth of the bytes that are sent
+//             from private memory pay for; blocks that get huge pages for less than small ones
+//             cost need none of it
 //   sends     a block of it was in a message: all are shared
 //   private   a shared block of it was freed and no message had been in it: all are libc's
 // A message from a private block makes its site one that sends: its next block is shared.
@@ -44,7 +45,7 @@ void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::
 // One for each page of the slot: a message began there. Null where nothing is learned.
 Mark* site_marks();
 // A message that one copy would do for was in private memory.
-void site_missed(std::uintptr_t lo);
+void site_missed(std::uintptr_t lo, std::size_t bytes);
 struct SiteCounts {
   unsigned long long all = 0, send = 0, idle = 0;
 };

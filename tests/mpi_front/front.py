@@ -233,6 +233,44 @@ def case_symbols(mpi):
     expect(not strange, f"needs {strange}")
 
 
+def case_account(mpi):
+    """Bytes of each function, whoever moved them; one verdict; and an account of a job that ends early."""
+    program = mpi.program("account")
+    with tempfile.TemporaryDirectory() as folder:
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            told = mpi.account(2, program, NIGH_SPACE_SHARE="all")[1][0]
+            files = mpi.account(2, program + ["files"], NIGH_SPACE_SHARE="all")[1][0]
+        finally:
+            os.chdir(before)
+    functions = told["functions"]
+
+    def moved(function, reason=None):
+        row = functions.get(f"MPI_{function}", {})
+        return row.get("bytes", 0) if reason is None else row.get("left_bytes", {}).get(reason, 0)
+
+    want = {"Isend self": 200000, "Issend unshared": 200000, "Ssend": 100000, "Bcast": 1000, "Alltoall": 4000, "Alltoallv": 240,
+            "Alltoallw uncovered": 240, "Reduce": 500, "Allreduce alone": 1400, "Put uncovered": 600, "Neighbor_allgather uncovered": 200}
+    seen = {key: moved(*key.split()) for key in want}
+    expect(seen == want, f"bytes: {seen}, not {want}: {told}")
+    messages = sum(want.values()) - 200000 - 1400  # to itself, alone
+    one_copy = 100000 + 1000 + 4000 + 240 + 500
+    expect((told["message_bytes"], told["one_copy_bytes"]) == (messages, one_copy), f"{told} is not {messages}, {one_copy}")
+    expect(told["verdict"].startswith("34 % of 307 kB in one copy; largest rest: 200 kB of MPI_Issend (unshared)"), told["verdict"])
+    written = files["functions"]["MPI_File_write_at_all"]
+    expect(written["left_bytes"]["uncovered"] == 1200 and "File" not in files["verdict"], f"a file: {files}")
+    for how, words in (("abort", "rank 1 called MPI_Abort"), ("exit", "rank 1 ended without MPI_Finalize")):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "account"
+            env = dict(LD_PRELOAD=mpi.front, NIGH_EXPLAIN="json", NIGH_EXPLAIN_FILE=str(file), NIGH_SPACE_SHARE="all")
+            status = mpi.run([(2, env, program + [how])])[0]
+            lines = file.read_text().splitlines() if file.exists() else []
+        expect(status != 0 and len(lines) == 1, f"{how}: status {status}, {len(lines)} accounts")
+        early = json.loads(lines[0])
+        expect(early.get("early") == words and early["functions"]["MPI_Ssend"]["bytes"] == 100000, f"{how}: {early}")
+
+
 def case_python(mpi):
     probe = subprocess.run([PYTHON, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
                            capture_output=True, text=True, timeout=60)

@@ -46,7 +46,7 @@ tcp)
   run 2 late 1
   run 2 late-in-place 1 ;;
 space)
-  timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space"
+  NIGH_SPACE_SHARE=all timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 2 "$ranks" heap 2 "rows by loads" || fail "in a space"
   timeout 100 "$build/bin/nigh" run --quiet --mpi -- "mpirun.$kind" -n 3 "$build/tests/transpose_nothing.$kind" heap || fail "ranks that have nothing" ;;
 # More ranks than rows.
 nothing)
