@@ -4,7 +4,7 @@
 # A thin front over CMake. `make demo` and `make test` are all a newcomer needs: both install what is missing
 # (tools/install-deps), build, and run. Everything made lies in build/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test check bench programs fuzz soak tidy model install clean format
+.PHONY: help deps build demo test check bench programs verify fuzz soak tidy model install clean format
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -14,6 +14,7 @@ help:
 	@echo "make build    commands in build/bin, libraries in build/lib"
 	@echo "make bench    the benchmarks against their peers, full size"
 	@echo "make programs real MPI programs with and without nigh, by turns (installs them; hours)"
+	@echo "make verify   three short ones of these; fails if a result differs or nigh is surely slower"
 	@echo "make fuzz     10 million random inputs through the planner and the parsers; damaged files of every format, sanitized"
 	@echo "make soak     the long forms of the guest and trap suites"
 	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
@@ -40,6 +41,9 @@ bench: build
 
 programs: build
 	@bench/programs/programs.py --install --json build/programs.json
+
+verify: build
+	@bench/programs/programs.py --short --install --rounds 9 --most 1.05
 
 fuzz: build
 	@build/tests/nigh_fuzz --count 10000000

@@ -13,6 +13,7 @@ Subjects: alone; hugepages, alone with GLIBC_TUNABLES=glibc.malloc.hugetlb=1, so
 credited to messages; nigh, `nigh run --mpi`.
 """
 import argparse
+import itertools
 import json
 import math
 import os
@@ -83,22 +84,36 @@ def close(a, b):
         return False
 
 
+class Wrong(Exception):
+    """A program failed, or had another result than before."""
+
+
 class Program:
-    def __init__(self, name, entry, ranks, nigh):
-        self.name, self.entry, self.ranks, self.nigh = name, entry, ranks, nigh
+    def __init__(self, name, entry, library, ranks, nigh):
+        self.name, self.entry, self.library, self.ranks, self.nigh = name, entry, library, ranks, nigh
+        self.inputs = HERE / entry.get("folder", name)
         self.result = None
+
+    def build(self, folder):
+        """Its folder, with what `build` makes there."""
+        built = Path(folder) / "built"
+        if self.inputs.is_dir():
+            shutil.copytree(self.inputs, built)
+        else:
+            built.mkdir()
+        if "build" in self.entry:
+            subprocess.run([word.format(library=self.library) for word in shlex.split(self.entry["build"])], cwd=built, check=True)
 
     def run(self, subject, folder, sample=False):
         """One run: its figures. In a copy of the program's inputs."""
         where = Path(folder) / "run"
         shutil.rmtree(where, ignore_errors=True)
-        if (HERE / self.name).is_dir():
-            shutil.copytree(HERE / self.name, where)
-        else:
-            where.mkdir()
+        shutil.copytree(Path(folder) / "built", where)
         words, variables = SUBJECTS[subject]
         crowded = ["--oversubscribe", "--bind-to", "none"] if self.ranks > CPUS else ["--bind-to", "core"]
-        command = [*([str(self.nigh), *words] if words else []), "mpirun.openmpi", *crowded, "-n", str(self.ranks),
+        if self.library != "openmpi":
+            crowded = []
+        command = [*([str(self.nigh), *words] if words else []), f"mpirun.{self.library}", *crowded, "-n", str(self.ranks),
                    *shlex.split(self.entry["command"])]
         env = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                **self.entry.get("environment", {}), **variables}
@@ -115,7 +130,7 @@ class Program:
             child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             tail = (where / "stderr").read_text(errors="replace")[-600:]
-            sys.exit(f"programs: {self.name} on {self.ranks} ranks, {subject}: exit {child.returncode}\n{tail}")
+            raise Wrong(f"{self.name} on {self.ranks} ranks, {subject}: exit {child.returncode}\n{tail}")
         cpu = usage.ru_utime + usage.ru_stime
         figures = {"wall": wall, "user": usage.ru_utime, "system": usage.ru_stime, "faults": usage.ru_minflt,
                    "foreign": max(0.0, busy - cpu) / (wall * CPUS)}
@@ -136,14 +151,14 @@ class Program:
         found = [re.search(self.entry["same"], line) for line in text.splitlines()]
         lines = [match.group(1) if match.re.groups else match.string for match in found if match]
         if not lines:
-            sys.exit(f"programs: {self.name}: no line of its output matches {self.entry['same']!r}")
+            raise Wrong(f"{self.name}: no line of its output matches {self.entry['same']!r}")
         if self.result is None:
             self.result = lines
         wrong = next((pair for pair in zip(self.result, lines) if not alike(*pair)), None)
         if wrong is None and len(lines) != len(self.result):
             wrong = (f"{len(self.result)} lines", f"{len(lines)} lines")
         if wrong:
-            sys.exit(f"programs: {self.name} on {self.ranks} ranks, {subject}: another result:\n  {wrong[0]}\n  {wrong[1]}")
+            raise Wrong(f"{self.name} on {self.ranks} ranks, {subject}: another result:\n  {wrong[0]}\n  {wrong[1]}")
 
 
 def covered(account):
@@ -180,13 +195,14 @@ def round_of(program, subjects, folder):
 def measure(program, options):
     subjects, rounds = options.subjects.split(","), []
     with tempfile.TemporaryDirectory(prefix="nigh-programs-") as folder:
+        program.build(folder)
         extra = {subject: program.run(subject, folder, sample=True) for subject in subjects}
         while len(rounds) < options.rounds:
             rounds.append(round_of(program, subjects, folder))
             spreads = [interval([r[s]["wall"] / r["alone"]["wall"] for r in rounds])[1:] for s in subjects if s != "alone"]
             if len(rounds) >= 6 and all(high - low <= 2 * options.width for low, high in spreads):
                 break
-    record = {"program": program.name, "ranks": program.ranks, "rounds": len(rounds),
+    record = {"program": program.name, "library": program.library, "ranks": program.ranks, "rounds": len(rounds),
               "disturbed": sum("disturbed" in r["alone"] for r in rounds), "subjects": {}}
     for subject in subjects:
         values = {key: statistics.median(r[subject][key] for r in rounds) for key in ("wall", "user", "system", "faults", "foreign")}
@@ -199,7 +215,7 @@ def measure(program, options):
 
 
 def show(record):
-    print(f"{record['program']}, {record['ranks']} ranks, {record['rounds']} rounds, {record['disturbed']} disturbed")
+    print(f"{record['program']}, {record['library']}, {record['ranks']} ranks, {record['rounds']} rounds, {record['disturbed']} disturbed")
     for subject, v in record["subjects"].items():
         wall, cpu = ("{:.3f} [{:.3f}, {:.3f}]".format(*v[key]) for key in ("wall_ratio", "cpu_ratio"))
         ours = f"\n    {v['verdict']}; {100 * v['calls']:.0f} % of calls ours" if v.get("calls") is not None else ""
@@ -229,6 +245,7 @@ def arguments():
     p.add_argument("--rounds", type=int, default=25, help="at most (default: %(default)s)")
     p.add_argument("--width", type=float, default=0.015, help="half the width of the interval that is narrow enough (default: %(default)s)")
     p.add_argument("--short", action="store_true", help="the short programs only")
+    p.add_argument("--most", type=float, metavar="RATIO", help="fail where nigh's wall time is surely above RATIO of alone's")
     p.add_argument("--install", action="store_true", help="install missing packages; else their programs are left out")
     p.add_argument("--nigh", type=Path, default=ROOT / "build/bin/nigh", help="default: %(default)s")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write the records there")
@@ -249,17 +266,26 @@ def main():
               if (name in options.programs or not options.programs) and (entry.get("short") or not options.short)}
     if options.install and (packages := missing_packages(chosen.values())):
         install(packages)
-    records = []
+    records, wrong = [], 0
     for name, entry in chosen.items():
         if missing := missing_packages([entry]):
             print(f"{name}: left out, {' '.join(missing)} not installed (--install)")
             continue
-        for ranks in [options.ranks] if options.ranks else entry.get("ranks", [2]):
-            records.append(measure(Program(name, entry, ranks, options.nigh), options))
+        for library, ranks in itertools.product(entry.get("libraries", ["openmpi"]), [options.ranks] if options.ranks else entry.get("ranks", [2])):
+            try:
+                records.append(measure(Program(name, entry, library, ranks, options.nigh), options))
+            except Wrong as what:
+                print(f"programs: {what}", flush=True)
+                wrong += 1
+                continue
             show(records[-1])
+            slow = records[-1]["subjects"].get("nigh", {}).get("wall_ratio", (0, 0, 0))[1]
+            if options.most and slow > options.most:
+                print(f"programs: {name} on {ranks} ranks is slower with nigh: at least {slow:.3f} of its time alone", flush=True)
+                wrong += 1
             if options.json:
                 options.json.write_text(json.dumps({"format": "nigh-programs", "version": 1, "records": records}, indent=1) + "\n")
-    return 0 if records else 77
+    return 1 if wrong else 0 if records else 77
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ constexpr std::size_t kFarthestStart = 65536;  // pages that are searched for th
 static constinit Entry g_sites[kSites + 1] = {};
 static constinit std::atomic<bool> g_joined{false};
 static constinit std::atomic<std::int64_t> g_trial_budget{kFirstBudget}, g_trial_earned{0};
-static constinit std::atomic<unsigned> g_trial_denials{0};
+static constinit thread_local unsigned t_trial_denials __attribute__((tls_model("initial-exec"))) = 0;
 // Words: pages of the block << 16 | site.
 using Word = std::atomic<std::uint64_t>;
 static constinit std::atomic<Word*> g_leaves[std::size_t{1} << (kAddressBits - kLeafShift)] = {};
@@ -92,7 +92,7 @@ constexpr std::int64_t kLargestTrial = std::int64_t{32} << 20;
 static bool pay(std::int64_t bytes) {
   if (bytes > kLargestTrial) return false;
   if (g_trial_budget.load(std::memory_order_relaxed) <= 0) {
-    if (g_trial_denials.fetch_add(1, std::memory_order_relaxed) % kDenialsPerLook != 0) return false;
+    if (++t_trial_denials % kDenialsPerLook != 0) return false;
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * kBytesPerSecond / 1000;
@@ -109,7 +109,7 @@ static bool try_it(std::size_t bytes) {
   return (bytes >= kHugePage && huge_is_cheap()) || pay(static_cast<std::int64_t>(bytes));
 }
 
-Site site_of(std::uintptr_t caller, std::size_t bytes) {
+Site site_of(std::uintptr_t caller, std::size_t bytes, bool resized) {
   if (g_marks == nullptr || g_slot.private_now) return {};
   const std::uint64_t key = caller << 9 | class_of(bytes) << 1 | 1;
   std::size_t at = key * 0x9e3779b97f4a7c15ULL >> 52;
@@ -119,17 +119,17 @@ Site site_of(std::uintptr_t caller, std::size_t bytes) {
     if (known == 0 && entry.key.compare_exchange_strong(known, key, std::memory_order_relaxed)) known = key;
     if (known != key) continue;
     const std::uint8_t state = entry.state.load(std::memory_order_relaxed);
-    const bool tried = state == kOnTrial && try_it(bytes);
-    return {.id = static_cast<std::uint16_t>(at + 1), .shares = state == kSends || tried, .on_trial = tried};
+    if (state == kSends) return {at + 1, Site::shares};
+    if (state == kPrivate) return {at + 1, Site::is_private};
+    return {at + 1, !resized && try_it(bytes) ? Site::on_trial : Site::is_denied};
   }
-  const bool tried = try_it(bytes);
-  return {.shares = tried, .on_trial = tried};
+  return {0, !resized && try_it(bytes) ? Site::on_trial : Site::is_denied};
 }
 
 void site_made(Site site, std::uintptr_t lo, std::size_t bytes) {
-  if (site.id == 0) return;
+  if (site.id() == 0) return;
   if (Word* word = word_of(lo, true))
-    word->store(((lo + bytes - 1) / kPage - lo / kPage + 1) << 16 | site.id, std::memory_order_relaxed);
+    word->store(((lo + bytes - 1) / kPage - lo / kPage + 1) << 16 | site.id(), std::memory_order_relaxed);
 }
 
 static bool take_marks(std::uintptr_t lo, std::size_t bytes) {
@@ -173,7 +173,7 @@ void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::
   const std::uint16_t id = take_site(from);
   if (id == 0 || bytes == 0) return;
   if (take_marks(from, bytes)) g_sites[id].state.store(kSends, std::memory_order_relaxed);
-  if (in_slot(to, 1)) site_made({.id = id}, to, bytes_now);
+  if (in_slot(to, 1)) site_made({id, Site::shares}, to, bytes_now);
 }
 
 // The site of the private block that holds the address; 0: none that is known.

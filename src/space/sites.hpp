@@ -21,10 +21,21 @@ namespace nigh::space {
 
 using Mark = std::atomic<std::uint8_t>;
 
-struct Site {
-  std::uint16_t id = 0;  // 0: nothing is learned
-  bool shares = true;
-  bool on_trial = false;  // and shares
+// One word, so that it is handed on in a register.
+class Site {
+ public:
+  enum How : std::uint32_t { shares, on_trial, is_private, is_denied };  // on_trial: and shares
+  constexpr Site() = default;
+  constexpr Site(std::size_t id, How how)
+      : word_(static_cast<std::uint32_t>(how) << 16 | static_cast<std::uint32_t>(id)) {}
+  [[nodiscard]] constexpr std::uint16_t id() const {
+    return static_cast<std::uint16_t>(word_);
+  }  // 0: not known
+  [[nodiscard]] constexpr How how() const { return static_cast<How>(word_ >> 16); }
+  [[nodiscard]] constexpr bool is_shared() const { return how() <= on_trial; }
+
+ private:
+  std::uint32_t word_ = 0;
 };
 
 void sites_start(bool learn);
@@ -32,8 +43,9 @@ void sites_start(bool learn);
 // before that stays.
 void sites_joined();
 bool sites_learn();
-// The site of a block that is about to be made.
-Site site_of(std::uintptr_t caller, std::size_t bytes);
+// The site of a block that is about to be made. `resized`: in place of another one, which costs a copy, so
+// only sites that send share it.
+Site site_of(std::uintptr_t caller, std::size_t bytes, bool resized = false);
 void site_made(Site site, std::uintptr_t lo, std::size_t bytes);
 // True: the shared block that begins at `lo` is not of a site that sends.
 bool site_on_trial(std::uintptr_t lo);
