@@ -52,7 +52,7 @@ void start() {
 void stop() {}
 const Hooks hooks(start, stop);
 
-// What the call brings to this rank.
+// Bytes that the call brings to this rank.
 std::uint64_t received(const Prepared& p) {
   using message::Kind;
   const bool root = p.call.root == p.member;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many bytes a collective call brings to this rank, from the arguments of the call: for the account, of
-// calls that are the library's. Asked only after the library has accepted the arguments.
+// The bytes that a collective call of the library's brings to this rank, from the call's arguments: for the
+// account. Asked only after the library has accepted the arguments.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct Members {
   int size = 0;  // of the remote group in an inter-communicator
   int rank = 0;
   bool inter = false;
-  // Of calls with a root: whether this rank is the one that receives, and whether it sends to all others.
+  // In a call with a root: this rank is the one; this rank gets something from it.
   [[nodiscard]] bool is_root(int root) const { return inter ? root == MPI_ROOT : root == rank; }
   [[nodiscard]] bool is_leaf(int root) const { return inter ? root >= 0 : root != rank; }
 };
 Members members_of(MPI_Comm comm);
-// Of the neighbours that this rank receives from; 0 without a topology.
+// The number of neighbours that this rank receives from; 0 without a topology.
 int sources_of(MPI_Comm comm);
 
 std::uint64_t bytes_of_elements(MPI_Count count, MPI_Datatype type);

@@ -167,7 +167,7 @@ std::string names_of(std::vector<int> ranks) {
   return out;
 }
 
-// What each rank's space says; what several say is said once, with their ranks.
+// The lines of each rank's space, with the ranks that say them.
 std::vector<std::string> space_lines() {
   std::vector<std::pair<std::string, std::vector<int>>> lines;
   for (const Page* page : g_pages)

@@ -41,7 +41,7 @@ struct Row {
   bool known = false;      // this half's mpi.h has the function
 };
 
-// What a call moves, from its arguments; of the functions that we have no version of.
+// The arguments of a function without a version of ours that say how many bytes a call moves.
 enum class Shape { none, elements, element, blocks, neighbor_block, neighbor_blocks, neighbor_types, types };
 struct Moved {
   Shape shape = Shape::none;

@@ -174,8 +174,8 @@ static void* prepare(void* data, std::size_t bytes, Site site) {
   if (data != nullptr) site_made(site, lo, bytes);
   return data;
 }
-// A block of libc's. Of sites that send nothing every eighth is enough to find out that one begins to: each
-// note is a cache line that the program would not touch.
+// A block of libc's. Every eighth is enough to find out that a site which sends nothing begins to: each note
+// is a cache line that the program would not touch.
 static void* noted(void* data, std::size_t bytes, Site site) {
   if (site.how() == Site::is_private && ++t_private_blocks % 8 != 0) return data;
   if (data != nullptr) site_made(site, reinterpret_cast<std::uintptr_t>(data), bytes);

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
     exit(3);
   }
-  // What a rank receives: 1000 on one, 2 x 1000 on both, (10 + 20) x 4 on both, 500 on rank 0.
+  // A rank receives: 1000 on one, 2 x 1000 on both, (10 + 20) x 4 on both, 500 on rank 0.
   MPI_Bcast(from, 1000, MPI_BYTE, 0, MPI_COMM_WORLD);
   MPI_Alltoall(from, 1000, MPI_BYTE, to, 1000, MPI_BYTE, MPI_COMM_WORLD);
   const int counts[] = {10 + 10 * rank, 10 + 10 * rank}, gets[] = {10, 20}, places[] = {0, 100}, bytes[] = {0, 400};
