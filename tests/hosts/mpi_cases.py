@@ -66,7 +66,7 @@ def messages():
         placed(told, 2, 2)
         # An account of each node: half of the exchanges stay in it and are ours; those that cross are the library's.
         check(len(re.findall(r"2 of 4 ranks share memory on this node", told.err)) == 2, f"not both nodes have us: {told}")
-        counts = re.findall(r"MPI_Sendrecv +(\d+) ours, \d+ bytes, (\d+) the library's: distant", told.err)
+        counts = re.findall(r"MPI_Sendrecv +(\d+) ours, [0-9.]+ MB, (\d+) the library's: distant", told.err)
         check(counts == [("15", "5")] * 2, f"what went how: {counts} {told}")
 
 

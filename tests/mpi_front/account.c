@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two ranks that move a known number of bytes by each of several functions; "abort", "exit": and end early; "files":
-// and write a file, for which the library may call functions of MPI.
+// Two ranks that move a known number of bytes by each of several functions; "abort", "exit": and end early;
+// "files": and write a file, for which the library may call functions of MPI.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   if (rank == 0) MPI_Ssend(from, large, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(to, large, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   const int files = argc > 1 && strcmp(argv[1], "files") == 0;
+  MPI_Barrier(MPI_COMM_WORLD);  // the other has counted, too
   if (argc > 1 && !files && rank == 1) {
     if (strcmp(argv[1], "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
     exit(3);
@@ -36,7 +37,8 @@ int main(int argc, char** argv) {
   // A rank receives: 1000 on one, 2 x 1000 on both, (10 + 20) x 4 on both, 500 on rank 0.
   MPI_Bcast(from, 1000, MPI_BYTE, 0, MPI_COMM_WORLD);
   MPI_Alltoall(from, 1000, MPI_BYTE, to, 1000, MPI_BYTE, MPI_COMM_WORLD);
-  const int counts[] = {10 + 10 * rank, 10 + 10 * rank}, gets[] = {10, 20}, places[] = {0, 100}, bytes[] = {0, 400};
+  const int counts[] = {10 + 10 * rank, 10 + 10 * rank}, gets[] = {10, 20}, places[] = {0, 100},
+            bytes[] = {0, 400};
   const MPI_Datatype types[] = {MPI_INT, MPI_INT};
   MPI_Alltoallv(from, counts, places, MPI_INT, to, gets, places, MPI_INT, MPI_COMM_WORLD);
   MPI_Alltoallw(from, counts, bytes, types, to, gets, bytes, types, MPI_COMM_WORLD);
@@ -50,8 +52,9 @@ int main(int argc, char** argv) {
   MPI_Win_free(&window);
   MPI_File file;
   char name[] = "nigh-account.tmp";
-  if (files && MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                    &file) == MPI_SUCCESS) {
+  if (files &&
+      MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE,
+                    MPI_INFO_NULL, &file) == MPI_SUCCESS) {
     MPI_File_write_at_all(file, rank * 600, from, 600, MPI_BYTE, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
   }
