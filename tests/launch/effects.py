@@ -142,6 +142,35 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
+TOP = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+/* A large block that libc may not see, then heaps of smaller ones: libc should keep the top of its heap as it does alone. */
+static void heaps(int times) {
+  char* blocks[4];
+  while (times-- > 0) {
+    for (int i = 0; i < 4; i++) blocks[i] = malloc(1 << 20), memset(blocks[i], 1, 1 << 20);
+    for (int i = 3; i >= 0; i--) free(blocks[i]);
+  }
+}
+int main(int argc, char** argv) {
+  struct rusage before, after;
+  MPI_Init(&argc, &argv);
+  char* volatile large = malloc(6 << 20);
+  free(large);
+  heaps(10);
+  getrusage(RUSAGE_SELF, &before);
+  heaps(50);
+  getrusage(RUSAGE_SELF, &after);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("%ld\\n", after.ru_minflt - before.ru_minflt);
+  MPI_Finalize();
+  return 0;
+}
+"""
 SUMS = """#include <mpi.h>
 #include <stdio.h>
 int main(int argc, char** argv) {  /* (large + 1) - large is 0 or 1, as it is added up */
@@ -181,6 +210,9 @@ def mpi(kind: str) -> None:
         told = {how: run(*words, NIGH_SPACE_HUGE="never", **({"NIGH_SPACE_SHARE": how} if how else {})).stdout for how in ("", "sent", "all")}
         learned = "early 0, small 0, sent 1 1 1 1, kept 1 0 0 0, late 0 1 1\n"
         assert told == {"": learned, "sent": learned, "all": "early 1, small 1, sent 1 1 1 1, kept 1 1 1 1, late 1 1 1\n"}, told
+        program = compiled([compiler, "-fno-builtin"], TOP, folder)
+        faults = int(run(NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", program, NIGH_SPACE_HUGE="never").stdout)
+        assert faults < 20000, f"{faults} faults for 4 MiB that are allocated 50 times, 51200 if libc returns them each time"
         program = compiled([compiler], SUMS, folder)
         words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "3", program]
         plain, fixed = run(*words).stdout, run(*words, NIGH_REPRODUCIBLE="1").stdout
