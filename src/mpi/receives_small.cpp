@@ -92,22 +92,26 @@ void take(SmallReceive& receive, message::Offer* offer) {
 
 }  // namespace
 
-int settle_small(MPI_Request was, MPI_Status& status, Later& later, bool keep) {
-  if (was == MPI_REQUEST_NULL || status_cancelled(status)) return MPI_SUCCESS;
-  SmallReceive* receive = g_small_receives.find(handle_bits_of(was));
-  if (!receive) return MPI_SUCCESS;
-  if (!receive->delivered) {
-    message::Offer* offer = offer_in(receive->buffer);
+int settle_small(SmallReceive& receive, MPI_Status& status, Later& later, bool keep) {
+  if (!status_cancelled(status) && !receive.delivered) {
+    message::Offer* offer = offer_in(receive.buffer);
     if (offer && message::Offers::envelope_of(offer).tag != status.MPI_TAG) offer = nullptr;
-    if (!offer) offer = offer_under(*receive, status);
-    if (offer) take(*receive, offer);
+    if (!offer) offer = offer_under(receive, status);
+    if (offer) take(receive, offer);
   }
-  const int error = receive->delivered ? receive->error : MPI_SUCCESS;
+  const int error = receive.delivered ? receive.error : MPI_SUCCESS;
   if (error != MPI_SUCCESS)
-    set_status_bytes(status, receive->type->size * static_cast<std::size_t>(receive->count));
+    set_status_bytes(status, receive.type->size * static_cast<std::size_t>(receive.count));
   if (keep) return MPI_SUCCESS;
-  receive->buffer = nullptr;
-  if (error != MPI_SUCCESS) later.add(receive->comm, error);
+  g_small_receives.end(receive);
+  if (error != MPI_SUCCESS) later.add(receive.comm, error);
+  return error;
+}
+
+int settle_failed(SmallReceive& receive, int error) {
+  int error_class = MPI_SUCCESS;
+  real().Error_class(error, &error_class);
+  if (error_class == MPI_ERR_TRUNCATE) g_small_receives.end(receive);
   return error;
 }
 
@@ -117,7 +121,7 @@ bool promote_small(MPI_Request handle) {
   if (!receive || receive->delivered ||
       !remember(handle, receive->buffer, receive->count, receive->type, receive->comm, false))
     return false;
-  receive->buffer = nullptr;
+  g_small_receives.end(*receive);
   g_table.find(handle_bits_of(handle))->noted = true;
   return true;
 }

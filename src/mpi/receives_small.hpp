@@ -4,9 +4,11 @@
 // Receives with room for a descriptor but not for a message that pays to go by one. All that a descriptor can
 // bring them is a message of just wire_bytes bytes, or one that is too long: so rare that a record in the
 // table of request_table.hpp, 10 to 30 ns each, was what a window of small receives had as its cost. Here one
-// is a few stores when it is posted and, unless its status says wire_bytes, nothing when it ends. The price:
-// nobody says when a handle's note is out of date, so a note is believed only where the buffer holds the
-// descriptor of an open offer to us. Predefined datatypes (they need no reference) and one thread only.
+// is a few stores when it is posted and one when it ends, however it ends: the library gives its handle to
+// the next request, and where that is a send, its status may still say what the receive's did. A program that
+// ends a receive where we do not see it (PMPI_Wait) leaves a note that is out of date, so notes are believed
+// only where the buffer holds the descriptor of an open offer to us. Predefined datatypes (they need no
+// reference) and one thread only.
 #pragma once
 
 #include "mpi/p2p.hpp"
@@ -45,7 +47,12 @@ class SmallReceives {
       if (notes_[i].key == key) return notes_[i].buffer ? &notes_[i] : nullptr;
     return nullptr;
   }
-  bool overlapping = false;  // some were posted on one buffer, against MPI's rules
+  // The receive has ended, or is kept elsewhere.
+  void end(SmallReceive& receive) {
+    if (receive.buffer == last_) last_ = nullptr;
+    receive.buffer = nullptr;
+  }
+  bool overlapping = false;  // some were posted on one buffer at once, against MPI's rules
 
  private:
   [[nodiscard]] std::size_t home(std::uintptr_t key) const { return (key * 0x9e3779b97f4a7c15u) >> shift_; }
@@ -60,20 +67,29 @@ extern SmallReceives g_small_receives;
 // There was one ever: all that ends must be looked at.
 extern bool g_small_posted;
 
-// The library has completed `was`, not a receive of the table, with wire_bytes bytes in its status: brings
-// the payload if that was a descriptor, corrects the status, says what is to be raised and returns it.
-// `keep`: the request is not over (MPI_Request_get_status).
-int settle_small(MPI_Request was, MPI_Status& status, Later& later, bool keep = false);
+// The library has completed the receive, or says so (`keep`: MPI_Request_get_status), with wire_bytes bytes
+// in its status: brings the payload if that was a descriptor, corrects the status, says what is to be raised
+// and returns it.
+int settle_small(SmallReceive& receive, MPI_Status& status, Later& later, bool keep = false);
+// The library says `error`, which it returns: only where the message was too long is the receive over.
+int settle_failed(SmallReceive& receive, int error);
+// The library has completed `was`, which is not a receive of the table.
 inline int settle_other(MPI_Request was, MPI_Status& status, int error, Later& later) {
-  if (!g_small_posted || error != MPI_SUCCESS || status_bytes(status) != wire_bytes) [[likely]]
-    return error;
-  return settle_small(was, status, later);
+  if (!g_small_posted || was == MPI_REQUEST_NULL) return error;
+  SmallReceive* receive = g_small_receives.find(handle_bits_of(was));
+  if (!receive) return error;
+  if (error != MPI_SUCCESS) [[unlikely]]
+    return settle_failed(*receive, error);
+  if (status_bytes(status) == wire_bytes) [[unlikely]]
+    return settle_small(*receive, status, later);
+  g_small_receives.end(*receive);
+  return MPI_SUCCESS;
 }
 inline int settle_other(MPI_Request was, MPI_Status& status, int error) {
-  if (!g_small_posted || error != MPI_SUCCESS || status_bytes(status) != wire_bytes) [[likely]]
+  if (!g_small_posted) [[likely]]
     return error;
   Later later;
-  const int code = settle_small(was, status, later);
+  const int code = settle_other(was, status, error, later);
   later.raise_now();
   return code;
 }

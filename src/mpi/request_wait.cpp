@@ -149,8 +149,9 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
   if (!record || !record->active) {
     const int error = real().Request_get_status(request, flag, status);
     if (g_small_posted && error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes) {
+      SmallReceive* receive = g_small_receives.find(handle_bits_of(request));
       Later none;
-      settle_small(request, *status, none, true);
+      if (receive) settle_small(*receive, *status, none, true);
     }
     return error;
   }

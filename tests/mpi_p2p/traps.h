@@ -59,6 +59,7 @@ typedef void (*Trap)(void);
   X(error_handler)               \
   X(persistent)                  \
   X(persistent_mixed)            \
+  X(handles_again)               \
   X(cancel_receive)              \
   X(cancel_send)                 \
   X(request_free)                \
