@@ -18,7 +18,6 @@
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
-#include "sys/variables.hpp"
 
 namespace nigh::mpi {
 namespace coll {
@@ -35,7 +34,7 @@ void made(CommState& state) {
   }
   coll->group = state.group;
   state.coll = coll;
-  if (state.group != nullptr && sys::is_on("NIGH_REPRODUCIBLE")) state.group->set_reproducible(true);
+  if (state.group != nullptr && process().reproducible) state.group->set_reproducible(true);
 }
 
 void freed(CommState& state) {

@@ -9,6 +9,11 @@
 
 namespace nigh::mpi::coll {
 
+// Floating sums, products, minima and maxima (of zeros and NaNs), and what a user's function does.
+inline bool depends_on_order(const message::Combine& combine) {
+  return combine.floating_sum || combine.ordered != nullptr || combine.user != nullptr;
+}
+
 // The part that all reductions share: operation, type, operands.
 template <class Count>
 Fate prepare_reduction(Prepared& p, message::Kind kind, Form form, const void* send, void* receive,
@@ -20,6 +25,7 @@ Fate prepare_reduction(Prepared& p, message::Kind kind, Form form, const void* s
   // wait.
   if (p.call.combine == nullptr || (p.outlives_call && p.call.combine == &p.reduction.own))
     return Fate::operation;
+  if (process().library_order && depends_on_order(*p.call.combine)) return Fate::order;
   if (aliased(p, form, send, receive, count)) return Fate::other;
   p.call.bytes = static_cast<std::size_t>(count) * p.call.combine->element_bytes;
   if (p.call.bytes == 0) return p.nothing = true, Fate::covered;

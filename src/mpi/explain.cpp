@@ -28,9 +28,9 @@ namespace {
 
 enum class Form { none, text, json };
 
-constexpr const char* fate_names[fate_count] = {"ours",    "small",     "unshared", "distant",   "alone",
-                                                "foreign", "inter",     "type",     "operation", "memory",
-                                                "self",    "uncovered", "other"};
+constexpr const char* fate_names[fate_count] = {"ours",    "small", "unshared",  "distant",   "alone",
+                                                "foreign", "inter", "type",      "operation", "memory",
+                                                "self",    "order", "uncovered", "other"};
 
 Form g_form = Form::none;
 std::vector<Page*> g_pages;  // of the ranks that are added up, ours first

@@ -45,6 +45,15 @@ std::uint32_t wanted_parts() {
   return parts;
 }
 
+enum class Order { any, fixed, library };
+Order wanted_order() {
+  switch (sys::word_in_variable("NIGH_REPRODUCIBLE", {"0", "1", "library"})) {
+    case 1: return Order::fixed;
+    case 2: return Order::library;
+    default: return Order::any;
+  }
+}
+
 // For tests: ranks 0 .. n/k-1 on the first of k nodes, and so on.
 int fake_node_of(int rank, int size) {
   const long nodes = sys::pretended_nodes();
@@ -59,6 +68,7 @@ Page* make_page(const Process& me) {
   page->world_size = me.world_size;
   page->parts = wanted_parts();
   page->fake_node = fake_node_of(g_job.rank, g_job.size);
+  page->library_order = wanted_order() == Order::library ? 1 : 0;
   nigh_raw_getaffinity(0, reinterpret_cast<unsigned long*>(page->cpus), sizeof page->cpus);
   const sys::CpuSeat seat = sys::seat_of(page->cpus, std::size(page->cpus));
   page->seat = {seat.cache, seat.node, seat.socket};
@@ -91,6 +101,7 @@ int read_peers(std::uint64_t (&cpus)[128]) {
     seat = rank;
     me.peer_parts[static_cast<std::size_t>(rank)] = page->parts;
     me.seats[static_cast<std::size_t>(rank)] = page->seat;
+    me.library_order = me.library_order || page->library_order != 0;
     for (std::size_t i = 0; i < std::size(cpus); ++i) cpus[i] |= page->cpus[i];
     ++reached;
   }
@@ -144,6 +155,7 @@ bool make_parts() {
   for (int part = 0; part < static_cast<int>(Part::count); ++part)
     me.parts[part] = (me.page->parts & others & bit(static_cast<Part>(part))) != 0;
   me.hierarchy = sys::is_on("NIGH_MPI_HIERARCHY");
+  me.reproducible = wanted_order() == Order::fixed;
   return true;
 }
 

@@ -33,6 +33,7 @@ enum class Fate : int {
   operation,  // a user's operation, or one that is not defined on this type
   memory,     // no memory of the space left
   self,       // a message of a rank to itself
+  order,      // NIGH_REPRODUCIBLE=library: a reduction whose bits depend on the order of its operands
   uncovered,  // a function that we have no version of
   other,
   count
@@ -48,13 +49,14 @@ struct Counters {
 
 // What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.
 struct Page {
-  static constexpr std::uint32_t magic_word = 0x6d706930;
+  static constexpr std::uint32_t magic_word = 0x6d706931;
   std::uint32_t magic = magic_word;
   std::uint32_t functions = function_count;
   std::int32_t world_rank = -1, world_size = 0;
   std::uint32_t parts = 0;  // bit per Part that is switched on
   std::int32_t fake_node = 0;
-  std::uint64_t cpus[128] = {};  // affinity of the process, 8192 CPUs
+  std::uint32_t library_order = 0;  // NIGH_REPRODUCIBLE=library; one rank that asks is enough
+  std::uint64_t cpus[128] = {};     // affinity of the process, 8192 CPUs
   plan::Seat seat;
   Counters counters = {};
   char text[8192] = {};                        // what the space says for --explain, written at the end
@@ -76,6 +78,8 @@ struct Process {
   bool multiple = false;                // several threads may be in MPI at once
   std::atomic<bool> contended = false;  // several may be in our collectives: `multiple`, or see away.hpp
   bool started = false;                 // between our set-up and our take-down
+  bool reproducible = false;            // NIGH_REPRODUCIBLE=1
+  bool library_order = false;           // NIGH_REPRODUCIBLE=library, of any rank of this node
   bool hierarchy = false;               // NIGH_MPI_HIERARCHY: all ranks of the job promise to have us
 
   // Whether the functions of a part are ours (all of its members agree where that matters, see reaches()).

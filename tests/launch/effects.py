@@ -190,6 +190,63 @@ int main(int argc, char** argv) {  /* (large + 1) - large is 0 or 1, as it is ad
 """
 
 
+# A hash of the results of each function that reduces: numbers whose sums round.
+BITS = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { most = 30000 };
+static double in[most], out[4 * most];
+static long long integers[most], integers_out[most];
+static int rank, ranks;
+static void tell(const char* name, const void* data, size_t bytes) {
+  unsigned long hash = 14695981039346656037ul;
+  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ ((const unsigned char*)data)[i]) * 1099511628211ul;
+  unsigned long all[8];
+  MPI_Gather(&hash, 1, MPI_UNSIGNED_LONG, all, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+  if (rank == 0) for (int i = 0; i < ranks; ++i) printf("%s %lx\\n", name, all[i]);
+}
+static void add(void* from, void* to, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((double*)to)[i] += ((double*)from)[i];
+}
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  srand48(rank + 1);
+  for (int i = 0; i < most; ++i) in[i] = (drand48() - 0.5) * (i % 3 ? 1 : 1e9), integers[i] = lrand48();
+  MPI_Op own;
+  MPI_Op_create(add, 1, &own);
+  const int counts[] = {1, 10, 1000, most};
+  for (int c = 0; c < 4; ++c) {
+    const int n = counts[c];
+    int each[8];
+    for (int i = 0; i < 8; ++i) each[i] = n / ranks;
+    const size_t bytes = n * sizeof(double);
+    MPI_Request request;
+    memset(out, 0, sizeof out);
+    MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), tell("Allreduce", out, bytes);
+    MPI_Allreduce(in, out, 2 * n, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD), tell("maximum", out, bytes);
+    MPI_Allreduce(in, out, n / 2, MPI_C_DOUBLE_COMPLEX, MPI_PROD, MPI_COMM_WORLD), tell("complex", out, bytes / 2);
+    MPI_Allreduce(in, out, n, MPI_DOUBLE, own, MPI_COMM_WORLD), tell("own", out, bytes);
+    MPI_Iallreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request), MPI_Wait(&request, MPI_STATUS_IGNORE), tell("Iallreduce", out, bytes);
+    memset(out, 0, sizeof out);
+    MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, 1, MPI_COMM_WORLD), tell("Reduce", out, bytes);
+    memset(out, 0, sizeof out);
+    MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), tell("Scan", out, bytes);
+    memset(out, 0, sizeof out);
+    MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), tell("Exscan", out, bytes);
+    MPI_Reduce_scatter(in, out, each, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), tell("Reduce_scatter", out, each[0] * sizeof(double));
+    MPI_Reduce_scatter_block(in, out, each[0], MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), tell("Reduce_scatter_block", out, each[0] * sizeof(double));
+    MPI_Allreduce(integers, integers_out, n, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD), tell("integers", integers_out, bytes);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
 def mpi(kind: str) -> None:
     launcher, compiler = f"mpirun.{kind}", f"mpicc.{kind}"
     if not (shutil.which(launcher) and shutil.which(compiler) and (LIB / f"libnigh-mpi-{kind}.so").exists()):
@@ -219,6 +276,18 @@ def mpi(kind: str) -> None:
         assert fixed == "1 results\n", f"NIGH_REPRODUCIBLE=1: {fixed}"
         assert plain == "2 results\n", f"without NIGH_REPRODUCIBLE: {plain}, so this test shows nothing"
         assert run(*words, NIGH_REPRODUCIBLE="0").stdout == plain
+        program = compiled([compiler, "-O1"], BITS, folder)
+        differ = 0
+        for ranks in ("2", "3", "4"):
+            job = [launcher, *more, "-n", ranks, program]
+            alone, plain = run(*job).stdout, run(NIGH, "run", "--mpi", "--", *job).stdout
+            same = run(NIGH, "run", "--mpi", "--explain", "--", *job, NIGH_REPRODUCIBLE="library")
+            assert same.stdout == alone, f"NIGH_REPRODUCIBLE=library on {ranks} ranks: {same.stdout}, without nigh: {alone}"
+            differ += plain != alone
+            assert re.search(r"MPI_Allreduce +\d+ ours, .* the library's: order \d+", same.stderr), same.stderr  # integers stay ours
+        assert differ, "sums are the same bits without NIGH_REPRODUCIBLE=library, too: this test shows nothing"
+        half = [*job[:-3], "-n", "2", program, ":", "-n", "2", "env", "NIGH_REPRODUCIBLE=library", program]
+        assert run(NIGH, "run", "--mpi", "--", *half).stdout == alone, "one rank that asks for the library's order is enough"
 
 
 def fft() -> None:

@@ -66,7 +66,7 @@ def mpi(kind: str) -> None:
         skip("mpi", f"there is no {launcher} here")
     more = ["--oversubscribe", "--bind-to", "none"] if kind == "openmpi" else []
     switch = {"NIGH_MPI": "off or on", "NIGH_MPI_COLL": "off or on", "NIGH_MPI_P2P": "off or on", "NIGH_MPI_HIERARCHY": "0 or 1",
-              "NIGH_REPRODUCIBLE": "0 or 1", "NIGH_WAIT": "spin, yield or sleep", "NIGH_SPACE": "off or on",
+              "NIGH_REPRODUCIBLE": "0, 1 or library", "NIGH_WAIT": "spin, yield or sleep", "NIGH_SPACE": "off or on",
               "NIGH_SPACE_HUGE": "never, lazy, eager or touch", "NIGH_SPACE_SHARE": "sent or all",
               "NIGH_SHARE": "data"}
     with tempfile.TemporaryDirectory() as name:
