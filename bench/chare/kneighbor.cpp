@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kNeighbor (seed 001, and Charm++'s benchmark of that name): 8 elements in a circle; each sends a message to
+// kNeighbor (Charm++'s benchmark of that name): 8 elements in a circle; each sends a message to
 // its 3 neighbours on either side, and each of these is answered by one of the same size; when an element has
 // all of its answers, its next iteration begins. 96 messages an iteration, half of them to the other PE where
 // there are two. Two forms:

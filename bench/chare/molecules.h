@@ -1,7 +1,7 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The work of the molecular dynamics benchmark, the same for all, after NAMD (seed 001): particles in cubic
+ * The work of the molecular dynamics benchmark, the same for all, after NAMD: particles in cubic
  * cells as wide as the forces reach, Lennard-Jones forces between those of one cell and of two neighbours,
  * velocity Verlet. An eighth of the box, a corner, is 4.6 times as dense as the rest, so pairs differ by
  * twenty times in what they take. A cell has 27 forces to add up, one for each neighbour, and adds them in

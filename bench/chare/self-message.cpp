@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Seed 001's micro-benchmark: on every PE a chare sends itself a message again and again, the buffer in it is
+// Mei's micro-benchmark: on every PE a chare sends itself a message again and again, the buffer in it is
 // used again. Nothing goes from one PE to another, so what it takes on two PEs above what it takes on one is
 // what they disturb each other by. The model subjects are a scheduler's few words of state for each thread (a
 // queue of one's own, counters) without a runtime around them: on lines of their own, and side by side as
-// they would lie in an array, which is what the seed found in Charm++ (1.236 to 0.913 us a message when it
+// they would lie in an array, which is what Mei found in Charm++ (1.236 to 0.913 us a message when it
 // was cured).
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The patterns of seed 003's figures: put latency, ping-pong, Exchange, Sendrecv, message rate, and
+ * The patterns of Brightwell's figures: put latency, ping-pong, Exchange, Sendrecv, message rate, and
  * collectives. Here are their sizes, the command line and the report. */
 #define _GNU_SOURCE
 #include "patterns.h"

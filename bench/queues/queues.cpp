@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Queues of many producers and one consumer: nigh's, the three of seed 001, and other people's, by the same
-// program. Each producer pushes 10 000 messages of 64 bytes; time runs from their start until the consumer
-// has the last one.
+// Queues of many producers and one consumer: nigh's, the three of Mei (Charm++ Workshop 2008), and other
+// people's, by the same program. Each producer pushes 10 000 messages of 64 bytes; time runs from their start
+// until the consumer has the last one.
 //
 //     pointer        messages are not touched
 //     64 B message   written by the producer before, read by the consumer after

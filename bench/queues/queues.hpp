@@ -19,7 +19,7 @@
 
 namespace bench {
 
-inline constexpr std::size_t items = 10'000;  // of each producer, as in seed 001
+inline constexpr std::size_t items = 10'000;  // of each producer, as in Mei's talk (Charm++ Workshop 2008)
 
 struct alignas(64) Item {
   nigh::message::Link link;

@@ -7,7 +7,7 @@
 #include "queues.hpp"
 
 #include "dpdk_ring.hpp"
-#include "message/seed_queues.hpp"
+#include "message/charm_queues.hpp"
 
 #if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)
 #include <concurrentqueue/moodycamel/concurrentqueue.h>

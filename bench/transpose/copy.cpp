@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory moved in one address space, from what fits a core's caches to what no cache holds: seed 002's
+// Memory moved in one address space, from what fits a core's caches to what no cache holds: Haan's
 // pictures of its local steps. MB/s, read and written together.
 //
 //     copy        a matrix as it is
-//     reorder     the seed's local reorder, A(i1l, i1g, i2l) -> a1(i1l, i2l, i1g) with 8 parts i1g
+//     reorder     Haan's local reorder, A(i1l, i1g, i2l) -> a1(i1l, i2l, i1g) with 8 parts i1g
 //     transpose   of doubles; `odd`: a side that is no multiple of a line
 //     in-place    squares and rectangles in their own memory (copy_in_place.cpp)
 //
@@ -99,7 +99,7 @@ void by_runs(Pair& pair, Move move, int part, int parts, const Copy& copy_run) {
   copy_run(pair.target() + first, pair.source() + first, end - first);
 }
 
-// As a compiler makes it of the loop, and the same with prefetches, the seed's second picture.
+// As a compiler makes it of the loop, and the same with prefetches, Haan's second picture.
 template <bool prefetches>
 void loop_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   auto* __restrict a = reinterpret_cast<double*>(to);

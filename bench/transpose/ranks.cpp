@@ -8,7 +8,7 @@
 // - nigh: one pass from the neighbours' rows, which are in memory that all map
 // - nigh-heap: the same of malloc's memory, which the kernel reads for us (under `nigh run --mpi` it need
 // not)
-// - three-steps: the seed's (reorder, exchange in as many steps as there are ranks, transpose)
+// - three-steps: Haan's (reorder, exchange in as many steps as there are ranks, transpose)
 // - pipelined: messages of panels, tuned, our local kernels
 // - alltoallw: the MPI library by itself, with a type of columns
 // - fftw-mpi-patient: FFTW's, planned with FFTW_PATIENT

@@ -59,7 +59,7 @@ nigh_transpose* nigh_transpose_pencils(const size_t n[3], int p, int q, int from
                                        size_t element_bytes, const void* a, size_t a_bytes, void* b,
                                        size_t b_bytes, MPI_Comm comm, int threads);
 
-/* The steps of seed 002 (O. Haan, Matrix Transpose Results with Hybrid OpenMP / MPI, SCICOMP 2000), to be
+/* The steps of O. Haan (Matrix Transpose Results with Hybrid OpenMP / MPI, SCICOMP 2000), to be
  * measured beside the plans above and the model of `nigh plan --transpose`: what goes to one rank is brought
  * together, exchanged in as many steps as there are ranks, transposed. Not in place; two slabs of memory are
  * used beside a and b. */

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Processes that one has forked, over plain POSIX shared memory: for each two of them and each direction a
-// ring of bytes; the sender copies messages in, the receiver out. (The layer that seed 001 ends with,
-// Charm++'s pxshm; without its locks, since each ring has one writer.) A message may be larger than its ring.
+// ring of bytes; the sender copies messages in, the receiver out. (The layer that Mei's talk (2008) ends
+// with, Charm++'s pxshm; without its locks, since each ring has one writer.) A message may be larger than its
+// ring.
 #pragma once
 
 #include <sys/types.h>

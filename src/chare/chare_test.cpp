@@ -460,7 +460,7 @@ TEST(ChareExit, LosesNoMemory) {
   EXPECT_EQ(Counted::alive, 0);
 }
 
-// Seed 001's false sharing: no line is written by two PEs, but those that messages go through.
+// Mei's false sharing: no line is written by two PEs, but those that messages go through.
 struct Surveyor : Element<Surveyor> {
   static inline std::mutex mutex;
   static inline std::vector<std::pair<int, message::OwnPart>> parts;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A thread beside the PEs of a process that does nothing but drive the carrier: PEs that compute for long
-// don't keep messages waiting (the communication thread of Charm++'s SMP mode, seed 001).
+// don't keep messages waiting (the communication thread of Charm++'s SMP mode).
 #pragma once
 
 #include "chare/cluster.hpp"

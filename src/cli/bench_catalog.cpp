@@ -135,7 +135,7 @@ void keep_distinct(std::vector<Teams>& teams) {
   teams = out;
 }
 
-// The seed's figures have 2, 4 and 8 ranks; as many as there are cores show the whole machine.
+// Brightwell's figures have 2, 4 and 8 ranks; as many as there are cores show the whole machine.
 std::vector<Teams> default_ranks(const BenchKind& kind, int cores, bool quick) {
   if (quick || kind.pattern == "pingpong" || kind.pattern == "put") return {{2, std::nullopt}};
   std::vector<Teams> out = {{2, std::nullopt}, {4, std::nullopt}, {8, std::nullopt}};
@@ -236,7 +236,8 @@ std::vector<std::string> size_options(const BenchKind& kind, const Usable& usabl
 
 namespace {
 
-// Ours, the three of seed 001, and other people's. The program says which of them are not installed.
+// Ours, the three of Mei (Charm++ Workshop 2008), and other people's. The program says which of them are not
+// installed.
 std::vector<Subject> queue_subjects() {
   std::vector<Subject> out;
   for (const char* name : {"nigh", "moodycamel-bulk", "moodycamel", "boost-lockfree", "tbb", "liburcu",

@@ -89,7 +89,7 @@ std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runt
   return out;
 }
 
-// Ours in memory that ranks share, in malloc's, and that under `nigh run --mpi`; the seed's steps; what
+// Ours in memory that ranks share, in malloc's, and that under `nigh run --mpi`; Haan's steps; what
 // programs do; what the library does; and copies.
 std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
                                         const std::string& nigh) {

@@ -229,7 +229,7 @@ const std::vector<ModelBench>& model_benches() {
       {"placement",
        "policies of asymmetric placement in the simulator: speed relative to the average placement"},
       {transpose_bench,
-       "the cost model of the distributed transpose against seed 002's figures: ranks or threads on 16 "
+       "the cost model of the distributed transpose against Haan's figures: ranks or threads on 16 "
        "nodes"},
   };
   return all;

@@ -3,7 +3,7 @@
 //
 // Benchmarks that are computed, not run: the link model against a published table (slide5), and the policies
 // of asymmetric placement against each other (placement), both on the shipped model of AsymSched's machine;
-// the cost model of the transpose against its seed's figures (transpose-model, see bench_transpose.hpp).
+// the cost model of the transpose against the published figures (transpose-model, see bench_transpose.hpp).
 // Their records have the form of all others; what they say is a prediction, and is called so wherever it is
 // shown.
 #pragma once

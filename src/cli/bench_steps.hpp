@@ -1,10 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `nigh bench transpose-steps -- mpirun -n 8`: the three steps of seed 002, timed one by one on ranks that
-// the user's launcher starts, and ours, beside what the model says of as many nodes, ranks and threads. The
-// words are the user's (mpirun, srun, with a host file or without), the program that they start is nigh's.
-// Records are those that the pictures are drawn from (report_steps.hpp): subjects `measured` and `predicted`.
+// `nigh bench transpose-steps -- mpirun -n 8`: the three steps of Haan (SCICOMP 2000), timed one by one on
+// ranks that the user's launcher starts, and ours, beside what the model says of as many nodes, ranks and
+// threads. The words are the user's (mpirun, srun, with a host file or without), the program that they start
+// is nigh's. Records are those that the pictures are drawn from (report_steps.hpp): subjects `measured` and
+// `predicted`.
 #pragma once
 
 #include <functional>

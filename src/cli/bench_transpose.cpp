@@ -11,8 +11,8 @@
 namespace nigh::cli {
 
 namespace {
-constexpr int seed_nodes = 16;
-constexpr double seed_mflops = 800;  // of a node, 4 x 200 (slide 26)
+constexpr int haan_nodes = 16;
+constexpr double haan_mflops = 800;  // of a node, 4 x 200 (slide 26)
 
 // What was published of one size: speeds of the hybrid and of the MPI program, of their FFTs, and how many
 // times faster the hybrid one was. 0: not published.
@@ -45,12 +45,12 @@ void add_pair(BenchFile& file, const std::string& name, const std::string& unit,
 }
 
 void add_size(BenchFile& file, const Published& row, double hybrid, double mpi) {
-  const TransposeDemand demand = seed_demand(row.side, seed_nodes);
+  const TransposeDemand demand = haan_demand(row.side, haan_nodes);
   const double points = demand.bytes() / 8;
   const auto speeds = [&](const char* way, double seconds, double speed, double fft) {
     const double c = transpose_speed(demand, seconds);
     add_pair(file, fmt::format("{} {} transpose", way, row.points), "Mword/s", c, speed);
-    add_pair(file, fmt::format("{} {} FFT", way, row.points), "Mflop/s", fft_speed(points, seed_mflops, 2, c),
+    add_pair(file, fmt::format("{} {} FFT", way, row.points), "Mflop/s", fft_speed(points, haan_mflops, 2, c),
              fft);
   };
   speeds("1x4", hybrid, row.hybrid, row.hybrid_fft);
@@ -59,22 +59,22 @@ void add_size(BenchFile& file, const Published& row, double hybrid, double mpi) 
 }
 }  // namespace
 
-TransposeDemand seed_demand(std::uint64_t side, int nodes) {
+TransposeDemand haan_demand(std::uint64_t side, int nodes) {
   return {.rows = side, .columns = side, .nodes = nodes, .cores = 4};
 }
 
-Result<TransposeSteps> seed_steps(std::uint64_t side, int nodes, const TransposeWay& way) {
+Result<TransposeSteps> haan_steps(std::uint64_t side, int nodes, const TransposeWay& way) {
   static const auto machine = load_model("winterhawk2");
   if (!machine) return tl::unexpected(machine.error());
-  return predict(machine->network, machine->copying, seed_demand(side, nodes), way);
+  return predict(machine->network, machine->copying, haan_demand(side, nodes), way);
 }
 
 Result<BenchFile> run_transpose_model() {
   BenchFile file;
   file.machine = {{"model", "winterhawk2"}, {"computed", true}};
   for (const Published& row : published) {
-    const auto hybrid = seed_steps(row.side, seed_nodes, seed_hybrid),
-               mpi = seed_steps(row.side, seed_nodes, seed_mpi);
+    const auto hybrid = haan_steps(row.side, haan_nodes, haan_hybrid),
+               mpi = haan_steps(row.side, haan_nodes, haan_mpi);
     if (!hybrid || !mpi) return tl::unexpected((hybrid ? mpi : hybrid).error());
     add_size(file, row, hybrid->total(), mpi->total());
   }

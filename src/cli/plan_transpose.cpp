@@ -165,7 +165,7 @@ Document way_document(const TransposePlan& plan, const TransposeDemand& demand,
   return out;
 }
 
-// The seed's pictures (slides 17 to 22) for these figures: the steps over the size of a square matrix, and
+// Haan's pictures (slides 17 to 22) for these figures: the steps over the size of a square matrix, and
 // over the number of nodes. Points that can't be (a matrix smaller than the ranks) are left out.
 Document curve(const TransposePlan& plan, const char* key, const std::vector<std::uint64_t>& values) {
   Document out = Document::array();

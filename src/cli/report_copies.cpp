@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The pictures of `nigh bench copy`: rate over size, a line for each subject with its name at its end, and
-// the memory limit dashed. The first three are those of seed 002 (slides 11 to 13): copies in memory, with
+// the memory limit dashed. The first three are those of Haan (slides 11 to 13): copies in memory, with
 // prefetches, in cache; then the reorder and the transpose, over all sizes.
 #include <fmt/format.h>
 
@@ -228,7 +228,7 @@ Markup copies_html(const BenchFile& file) {
   if (out.empty()) return {};
   return markup(
       "<p class=\"note\">GB/s, read and written, over the size of one of the two matrices; medians. The "
-      "first pictures of a number of threads are those of seed 002's slides 11 to 13. Dashed: the fastest "
+      "first pictures of a number of threads are those of Haan's slides 11 to 13. Dashed: the fastest "
       "copy of as many bytes.</p>\n<div class=\"rates\">\n{}</div>\n",
       out);
 }

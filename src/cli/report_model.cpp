@@ -106,7 +106,7 @@ Markup bars(const BenchFile& file, const std::string& mix, double low, double hi
     const BenchRecord* r = find(file, "placement", mix, policy);
     if (r == nullptr) continue;
     const double a = std::min(x(0), x(r->value.median)), b = std::max(x(0), x(r->value.median));
-    const char* type = policy == "improved" ? "ours" : policy == "paper" ? "seed" : "peer";
+    const char* type = policy == "improved" ? "ours" : policy == "paper" ? "published" : "peer";
     out += markup("<text x=\"0\" y=\"{:.1f}\">{}</text>", y + 12, policy);
     out += markup(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"10\" rx=\"1.5\"><title>{}: "

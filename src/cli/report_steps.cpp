@@ -143,7 +143,7 @@ Markup scaling(const StepFigures& figures) {
   return out;
 }
 
-// Which part each of the seed's steps has, for the largest matrix: measured above predicted.
+// Which part each of Haan's steps has, for the largest matrix: measured above predicted.
 Markup shares(const StepFigures& figures, const std::string& bed) {
   std::uint64_t largest = 0;
   std::set<std::string> ways;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pictures of seed 002 (O. Haan, SCICOMP 2000, slides 17 to 22) from runs between hosts: what was
+// The pictures of O. Haan (SCICOMP 2000, slides 17 to 22) from runs between hosts: what was
 // measured, as points, beside what the model had said, as lines. The records are those of `nigh bench
 // transpose-steps` and of tests/hosts/model_case.py (`make model`), which has some numbers of hosts, too:
 // bench "transpose-steps", a case for each bed, subjects `measured` and `predicted`, ms of each step for each

@@ -83,7 +83,7 @@ summary{cursor:pointer;color:var(--nigh);font-size:.9rem;margin-bottom:.7rem}
 .policies{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(21rem,100%),1fr));gap:.4rem 2rem}
 .policies figure{margin:.6rem 0}.policies h4{margin:0 0 .3rem}
 .policies svg{width:100%}.policies text{font:10.5px ui-sans-serif,system-ui,sans-serif;fill:var(--soft)}
-.policies rect{fill:var(--other);opacity:.55}.policies rect.seed{fill:var(--good);opacity:.9}.policies rect.ours{fill:var(--nigh);opacity:1}
+.policies rect{fill:var(--other);opacity:.55}.policies rect.published{fill:var(--good);opacity:.9}.policies rect.ours{fill:var(--nigh);opacity:1}
 .policies polyline{fill:none;stroke:var(--other);stroke-width:1.8}.policies polyline.ours{stroke:var(--nigh)}.policies circle{fill:var(--good)}
 .policies .base{stroke:var(--ink);opacity:.5}.policies .range{stroke:var(--ink);stroke-width:1.2;opacity:.55}
 .rates{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:.4rem 2rem}.rates figure{margin:.6rem 0}

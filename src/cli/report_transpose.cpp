@@ -37,7 +37,7 @@ struct Series {
   const char* type;  // class of the line
   TransposeWay way;
 };
-constexpr Series two_series[] = {{"ours", seed_hybrid}, {"peer", seed_mpi}};
+constexpr Series two_series[] = {{"ours", haan_hybrid}, {"peer", haan_mpi}};
 
 // A chart of both programs over powers of two or sizes; x is logarithmic, so is y where it spans decades.
 class Chart {
@@ -97,14 +97,14 @@ Markup Chart::draw(const std::function<double(double, const TransposeWay&)>& val
 }
 
 TransposeSteps steps_of(double side, double nodes, const TransposeWay& way) {
-  const auto steps = seed_steps(static_cast<std::uint64_t>(side), static_cast<int>(nodes), way);
+  const auto steps = haan_steps(static_cast<std::uint64_t>(side), static_cast<int>(nodes), way);
   NIGH_CHECK(steps.has_value());  // a shipped model, and sizes of ours
   return *steps;
 }
 
 // Speed of the whole machine, Mword/s.
 double speed_of(double side, double nodes, const TransposeWay& way) {
-  return nodes * transpose_speed(seed_demand(static_cast<std::uint64_t>(side), static_cast<int>(nodes)),
+  return nodes * transpose_speed(haan_demand(static_cast<std::uint64_t>(side), static_cast<int>(nodes)),
                                  steps_of(side, nodes, way).total());
 }
 
@@ -173,7 +173,8 @@ Markup transpose_model_html(const BenchFile& file) {
   const std::vector<Compared> rows = compared(file);
   if (rows.empty()) return {};
   Markup out(
-      "<h2 id=\"transpose\">Ranks or threads: the transpose of seed 002</h2>\n<p class=\"note\">Predictions "
+      "<h2 id=\"transpose\">Ranks or threads: the transpose of Haan (SCICOMP 2000)</h2>\n<p "
+      "class=\"note\">Predictions "
       "of nigh's cost "
       "model for 16 nodes of an IBM SP (4 x POWER3-II each), the machine of Haan (SCICOMP 2000); nothing in "
       "this section was "

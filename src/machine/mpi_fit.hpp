@@ -20,7 +20,7 @@ struct MpiPoint {
   friend bool operator==(const MpiPoint&, const MpiPoint&) = default;
 };
 
-// us that the global reorder of the seed took, but for what stays on a node: of k processes on each of some
+// us that the global reorder of Haan took, but for what stays on a node: of k processes on each of some
 // nodes, in messages of `bytes`. In step s each rank sends to the s-th after it, so in the first and in the
 // last k - 1 steps only 1, 2, ... processes of a node send; what those steps take is taken to lie on a line
 // between what one process and what k take. Gives the us of one message in such a sequence. Sizes that one

@@ -24,7 +24,7 @@ namespace nigh {
 enum class Source : std::uint8_t;
 
 // Messages up to a size, which an MPI library sends by one protocol. The two last figures are 0 in max-rate;
-// seed 002 (Haan, SCICOMP 2000, slide 23) saw both above it: four processes waited nearly four times as long,
+// Haan (SCICOMP 2000, slide 23) saw both above it: four processes waited nearly four times as long,
 // and had less than the link of one between them. They differ by protocol: where a message is offered first,
 // the offers of some processes wait behind the data of others.
 struct NetworkRange {

@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives in place on the peers' memory (seed 003, pp. 10-12): small operands travel in the members'
-// cells, large ones are read, and results written, where they lie; what is private to a rank is staged by
-// that rank alone, so no agreement is ever needed. Each call is a small state machine: run() drives it to its
-// end, start() and advance() let it proceed between other work, so blocking and non-blocking forms are one
-// implementation and may be mixed in any order that all members share. A dead member ends a call with
+// Collectives in place on the peers' memory (Brightwell, CUG 2009, pp. 10-12): small operands travel in the
+// members' cells, large ones are read, and results written, where they lie; what is private to a rank is
+// staged by that rank alone, so no agreement is ever needed. Each call is a small state machine: run() drives
+// it to its end, start() and advance() let it proceed between other work, so blocking and non-blocking forms
+// are one implementation and may be mixed in any order that all members share. A dead member ends a call with
 // Outcome::peer_dead.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reductions of large operands, in the seed's two forms: serial, where the root combines what it reads from
+// Reductions of large operands, in Brightwell's two forms: serial, where the root combines what it reads from
 // the others, and parallel, where each member combines one piece from everybody's operand and writes it where
 // it is wanted. Operands of more than a few megabytes go in rounds, on all members alike, so that a member
 // whose memory is private stages a bounded part of it at a time and nobody has to agree on anything.

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "message/seed_queues.hpp"
+#include "message/charm_queues.hpp"
 
 namespace nigh::message {
 namespace {

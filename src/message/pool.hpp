@@ -12,7 +12,7 @@
 //
 // Free blocks are never written: who gives one back leaves its lines shared, and who gets it again need not
 // wait for a miss to learn the address of the next. (The batched way home after snmalloc, Lietar et al., ISMM
-// 2019, and the locked allocator that seed 001 had to replace.) A pool that is preempted or killed anywhere
+// 2019, and the locked allocator that Charm++ had to replace.) A pool that is preempted or killed anywhere
 // delays nobody: bags are pushed by compare-and-swap and taken all at once.
 //
 // Bags are blocks themselves. An emptied one is used again by whoever emptied it, or given back as any block.

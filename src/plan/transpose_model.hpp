@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How long the transposition of a matrix that lies on many nodes takes, for every way to share the nodes'
-// cores out between ranks and threads, and which way is best. It is the model of seed 002 (O. Haan, Matrix
+// cores out between ranks and threads, and which way is best. It is the model of O. Haan (Matrix
 // Transpose Results with Hybrid OpenMP / MPI, SCICOMP 2000, slides 9, 10, 14 to 16) with max-rate's law of
 // shared links and with caches; docs/plan.md says what of it is fitted and what is checked. Pure: no I/O, no
 // clock, the same answer for the same question.
@@ -25,7 +25,7 @@
 
 namespace nigh {
 
-// three_steps: the seed's, with messages between all ranks. one_pass: the ranks of a node read each other's
+// three_steps: Haan's, with messages between all ranks. one_pass: the ranks of a node read each other's
 // memory, so that nothing is sent or packed within a node; between nodes one message for each pair of nodes
 // and panel, the pairs shared out among the ranks.
 enum class TransposeMethod : std::uint8_t { three_steps, one_pass };
@@ -89,7 +89,7 @@ Result<std::vector<TransposeForecast>> every_way(const Network& network, const C
 // ranks x threads loses most against it. Of the result of every_way.
 std::string why_best(const std::vector<TransposeForecast>& ways);
 
-// The seed's measure: 10^6 words of 8 bytes per second and node.
+// Haan's measure: 10^6 words of 8 bytes per second and node.
 double transpose_speed(const TransposeDemand& demand, double seconds);
 // Mflop/s per node of a 2-D complex FFT of `points` points that computes at `mflops` and transposes once,
 // words of 8 bytes each point, at `mwords` (slide 25): time per point 5 log2(points) / mflops + words /

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The model of the transposition against what seed 002 published (O. Haan, SCICOMP 2000, slides 24 and 26: 16
+// The model of the transposition against what O. Haan published (SCICOMP 2000, slides 24 and 26: 16
 // nodes with 4 processors), and what must hold of any machine and matrix.
 #include "plan/transpose_model.hpp"
 

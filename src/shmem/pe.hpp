@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a processing element is made of: the space, the symmetric heap that lies in it, and the teams. An
-// address of another PE is our own symmetric address plus the distance of the two heaps (seed 003, p. 14);
-// for static data the space knows the distance. A PE on
-// another node has no such address: it is reached through the carrier (away.hpp). A misuse that the
-// specification leaves undefined (an address that is not symmetric, a PE that does not exist) ends the
-// program with one sentence, since a put that goes nowhere would be worse.
+// address of another PE is our own symmetric address plus the distance of the two heaps (Brightwell, CUG
+// 2009, p. 14); for static data the space knows the distance. A PE on another node has no such address: it is
+// reached through the carrier (away.hpp). A misuse that the specification leaves undefined (an address that
+// is not symmetric, a PE that does not exist) ends the program with one sentence, since a put that goes
+// nowhere would be worse.
 #pragma once
 
 #include <atomic>

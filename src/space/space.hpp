@@ -62,8 +62,9 @@ class Space {
   // False once the rank's process has ended. Makes a system call: for slow paths of waiting only.
   [[nodiscard]] virtual bool alive(int rank) const = 0;
 
-  // The address in `rank`'s memory that corresponds to `mine` in ours (seed 003, p. 14): the same offset of
-  // its heap, the same variable of the same module for shared static data. nullptr when there is none.
+  // The address in `rank`'s memory that corresponds to `mine` in ours (Brightwell, CUG 2009, p. 14): the same
+  // offset of its heap, the same variable of the same module for shared static data. nullptr when there is
+  // none.
   [[nodiscard]] virtual void* remote(int rank, const void* mine) const = 0;
 
  protected:

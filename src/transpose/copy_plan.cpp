@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows copied from where they lie to where they should: what a transpose does without turning. The seed's
+// Rows copied from where they lie to where they should: what a transpose does without turning. Haan's
 // local reorder is one, of as many matrices as ranks, whose rows are woven on one side and without gaps on
 // the other.
 #include "transpose/plan.hpp"

@@ -48,7 +48,7 @@ std::string wrong_in_place(const Slabs& slabs, std::size_t rank, const Arrays& a
 std::unique_ptr<nigh_transpose> make_in_place(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
                                               const To& data, std::size_t bytes, const Crew& crew);
 
-// The seed's steps: the same.
+// Haan's steps: the same.
 std::string wrong_in_steps(const Slabs& slabs, const Arrays& arrays);
 std::unique_ptr<nigh_transpose> make_three_steps(std::shared_ptr<const Nodes> nodes, const Slabs& slabs,
                                                  const From& a, const To& b, const Crew& crew);

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The transpose of seed 002 (O. Haan, SCICOMP 2000, slides 9 and 14), step by step, to hold ours and the cost
+// The transpose of O. Haan (SCICOMP 2000, slides 9 and 14), step by step, to hold ours and the cost
 // model against:
 //
 //     local reorder    A, what goes to one rank together   -> a1     all threads

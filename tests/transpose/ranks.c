@@ -96,7 +96,7 @@ static void shape(size_t rows, size_t columns, size_t element, int threads, MPI_
   give(b);
 }
 
-/* The seed's steps, and what each took. */
+/* Haan's steps, and what each took. */
 static void three_steps(size_t rows, size_t columns, size_t element, int threads) {
   size_t first_row, row_count, first_column, column_count;
   nigh_transpose_seconds seconds = {-1, -1, -1, -1};

@@ -21,7 +21,7 @@
 
 namespace nigh::message {
 
-// Seed: "single queue with lock".
+// Mei: "single queue with lock".
 class LockedQueue {
  public:
   explicit LockedQueue(std::uint32_t /*producers*/) {}
@@ -63,7 +63,7 @@ class FencedBlocks {
     const std::uint64_t n = pushed_.load(std::memory_order_relaxed);
     if (n != 0 && n % block_messages == 0) last_ = last_->next = new Block;
     last_->messages[n % block_messages] = message;
-    pushed_.store(n + 1, std::memory_order_release);  // the seed's write fence
+    pushed_.store(n + 1, std::memory_order_release);  // Mei's write fence
   }
 
   // Null: it is empty.
@@ -85,7 +85,7 @@ class FencedBlocks {
   Block* first_;  // the consumer's
 };
 
-// Seed: "single queue with fence and atomic operation".
+// Mei: "single queue with fence and atomic operation".
 class FencedQueue {
  public:
   explicit FencedQueue(std::uint32_t /*producers*/) {}
@@ -106,7 +106,7 @@ class FencedQueue {
   FencedBlocks blocks_;
 };
 
-// Seed: "one queue for each producer, with fences".
+// Mei: "one queue for each producer, with fences".
 class ProducerQueues {
  public:
   explicit ProducerQueues(std::uint32_t producers) : queues_(producers) {}
