@@ -99,7 +99,7 @@ void by_runs(Pair& pair, Move move, int part, int parts, const Copy& copy_run) {
   copy_run(pair.target() + first, pair.source() + first, end - first);
 }
 
-// As a compiler makes it of the loop, and the same with prefetches, Haan's second picture.
+// The loop as a compiler translates it, and the same with prefetches, Haan's second picture.
 template <bool prefetches>
 void loop_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   auto* __restrict a = reinterpret_cast<double*>(to);

@@ -22,7 +22,7 @@ struct Point {
   double us;
 };
 
-// What of Haan's global reorder leaves the nodes, in which each message follows another one.
+// The messages of Haan's global reorder that leave the nodes; each follows another one.
 struct Between {
   std::size_t bytes;  // of a message
   double guess = 0;   // seconds, of the first time

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the model of the transpose predicts, measured: the seconds of each step of Haan's three steps and
+// Predictions of the transpose model, measured: the seconds of each step of Haan's three steps and
 // of one pass of ours, for some shapes, on the ranks and threads that it is started with. The result is
 // proved once for each. Steps are timed by the rank that is the slowest in all; ours overlap, so they have a
 // total alone. One line of JSON for each shape and method.

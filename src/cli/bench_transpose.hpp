@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The benchmark `transpose-model`: the cost model of the distributed transpose against what Haan (SCICOMP
-// 2000) published (O. Haan, SCICOMP 2000, slides 24 and 26), as a table, and the slides' pictures (17 to 22)
+// The benchmark `transpose-model`: the cost model of the distributed transpose against the published
+// figures (O. Haan, SCICOMP 2000, slides 24 and 26), as a table, and the slides' pictures (17 to 22)
 // as the model draws them. Computed, not run, like the benchmarks of bench_model.hpp, which it is one of.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace nigh::cli {
 inline constexpr const char* transpose_bench = "transpose-model";
 inline constexpr TransposeWay haan_hybrid = {1, 4}, haan_mpi = {4, 1};  // ranks, threads of a node of 4
 
-// Of a square matrix of doubles on nodes of the shipped model winterhawk2, in Haan's three steps.
+// A square matrix of doubles on nodes of the shipped model winterhawk2, in Haan's three steps.
 Result<TransposeSteps> haan_steps(std::uint64_t side, int nodes, const TransposeWay& way);
 TransposeDemand haan_demand(std::uint64_t side, int nodes);
 

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What one thread writes all the time lies on cache lines of its own: else others' misses are ours (Mei,
-// Charm++ Workshop 2008, p. 20).
+// Data that one thread writes all the time lies on cache lines of its own: else each write is a miss of the
+// threads that read beside it (Mei, Charm++ Workshop 2008, p. 20).
 #pragma once
 
 #include <cstddef>
