@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "space/huge.hpp"
+#include "space/libc_heap.hpp"
 #include "space/pager.hpp"
 #include "space/sites.hpp"
 #include "space/slot.hpp"
@@ -40,13 +41,6 @@ void* nigh_je_memalign(size_t, size_t);
 int nigh_je_posix_memalign(void**, size_t, size_t);
 size_t nigh_je_malloc_usable_size(void*);
 int nigh_je_mallctl(const char*, void*, size_t*, void*, size_t);
-// glibc under its own other names.
-void* __libc_malloc(size_t);
-void* __libc_calloc(size_t, size_t);
-void* __libc_realloc(void*, size_t);
-void __libc_free(void*);
-void* __libc_memalign(size_t, size_t);
-
 // oversize_threshold 0: large blocks come from the caller's arena like all others. zero_realloc as glibc.
 const char* nigh_je_malloc_conf =
     "oversize_threshold:0,retain:true,tcache_max:262144,dirty_decay_ms:10000,muzzy_"
@@ -62,9 +56,11 @@ namespace nigh::space {
 
 // What the fast paths look at, in one cache line.
 struct alignas(64) Hot {
-  std::size_t least = 0;  // blocks below it are libc's
-  std::size_t limit = 0;  // blocks below it take the fast path; 0: there is no heap yet
-  bool learns = false;    // none does
+  std::atomic<std::size_t> quick = 0;  // blocks below it are libc's, and nothing has to be known of the call
+  std::size_t least = 0;               // blocks below it are libc's
+  std::size_t limit = 0;               // blocks below it take the fast path; 0: there is no heap yet
+  bool learns = false;                 // none does
+  std::atomic<bool> patched = false;   // libc's own mmap ends in ours
   std::uintptr_t libc = 0, libc_bytes = 0;
   std::uintptr_t slot = 0, span = 0;
 };
@@ -97,11 +93,18 @@ void heap_start() {
   sites_start(wish == 0 || (wish < 0 && least_shared != nullptr));
   g_hot.learns = sites_learn();
   if (g_hot.learns) g_hot.least = least_shared != nullptr ? least_shared() : Space::one_copy_bytes;
+  g_hot.quick.store(g_hot.least, std::memory_order_relaxed);
   g_hot.limit = kLarge;
 }
 
 // Every call is libc's, by the first compare.
-void heap_aside() { g_hot.least = SIZE_MAX; }
+void heap_aside() {
+  g_hot.least = SIZE_MAX;
+  g_hot.quick.store(SIZE_MAX, std::memory_order_relaxed);
+}
+
+// Every call is slow, since it must be known that libc is in it.
+void heap_watch_libc() { g_hot.quick.store(0, std::memory_order_relaxed); }
 
 void heap_before_fork() {
   if (g_before != nullptr) g_before();
@@ -193,7 +196,7 @@ static void show_to_libc(std::size_t bytes) {
   if (bytes <= before || bytes > most) return;
   if (!largest.compare_exchange_strong(before, bytes, std::memory_order_relaxed)) return;
   const int saved = errno;
-  __libc_free(__libc_malloc(bytes));
+  __libc_free(libc_malloc(bytes));
   errno = saved;
 }
 
@@ -210,7 +213,7 @@ static void forget_block(void* data) {
 __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uintptr_t caller,
                                                      bool resized = false) {
   Site site;
-  if (!wanted(bytes, caller, site, resized)) return noted(__libc_malloc(bytes), bytes, site);
+  if (!wanted(bytes, caller, site, resized)) return noted(libc_malloc(bytes), bytes, site);
   void* data = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags())
                                             : nigh_je_malloc(rounded(bytes));
   if (data == nullptr) errno = ENOMEM;
@@ -227,7 +230,7 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
     return nullptr;
   }
   Site site;
-  if (!wanted(bytes, caller, site)) return noted(__libc_calloc(count, each), bytes, site);
+  if (!wanted(bytes, caller, site)) return noted(libc_calloc(count, each), bytes, site);
   t_zeroing = bytes <= std::size_t{256} << 20;
   void* data = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags() | kZeroed)
                                             : nigh_je_calloc(1, rounded(bytes));
@@ -239,7 +242,7 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
 // glibc rounds odd alignments up.
 static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller) {
   Site site;
-  if (!wanted(bytes, caller, site)) return noted(__libc_memalign(align, bytes), bytes, site);
+  if (!wanted(bytes, caller, site)) return noted(libc_memalign(align, bytes), bytes, site);
   std::size_t power = 16;
   while (power < align && power << 1 != 0) power <<= 1;
   void* data = site.how() == Site::on_trial && bytes != 0 ? nigh_je_mallocx(bytes, trial_flags(power))
@@ -254,9 +257,10 @@ using Usable = size_t (*)(void*);
 static constinit std::atomic<Usable> g_libc_usable{nullptr};
 void heap_ready() {
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&__libc_malloc), &info) == 0) return;
-  void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  const bool found = dladdr(reinterpret_cast<void*>(&__libc_malloc), &info) != 0;
+  void* library = found ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   if (library != nullptr) g_libc_usable = reinterpret_cast<Usable>(dlsym(library, "malloc_usable_size"));
+  libc_heap_ready();
 }
 static size_t libc_usable(void* data) {
   Usable call = g_libc_usable.load(std::memory_order_relaxed);
@@ -294,7 +298,7 @@ static void* resized(void* data, std::size_t bytes, std::uintptr_t caller) {
   Site site;
   if (!g_hot.learns || g_libc_usable.load(std::memory_order_relaxed) == nullptr ||
       !wanted(bytes, caller, site, true))
-    return noted(__libc_realloc(data, bytes), bytes, site);
+    return noted(libc_realloc(data, bytes), bytes, site);
   const std::size_t before = libc_usable(data);
   void* fresh = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags())
                                              : nigh_je_malloc(rounded(bytes));
@@ -316,7 +320,7 @@ extern "C" {
 
 NIGH_ENTRY void* malloc(size_t bytes) {
   const std::uintptr_t caller = NIGH_CALLER;
-  if (bytes < g_hot.least) return __libc_malloc(bytes);
+  if (bytes < g_hot.quick.load(std::memory_order_relaxed)) return __libc_malloc(bytes);
   if (__builtin_expect(bytes < g_hot.limit && !g_hot.learns && !from_libc(caller), 1))
     return nigh_je_malloc(rounded(bytes));
   return malloc_slowly(bytes, caller);
@@ -334,8 +338,8 @@ NIGH_ENTRY void free(void* data) {
 NIGH_ENTRY void* calloc(size_t count, size_t each) {
   const std::uintptr_t caller = NIGH_CALLER;
   size_t bytes = 0;
-  if (count < g_hot.least && each < g_hot.least && count * each < g_hot.least)
-    return __libc_calloc(count, each);
+  const std::size_t quick = g_hot.quick.load(std::memory_order_relaxed);
+  if (count < quick && each < quick && count * each < quick) return __libc_calloc(count, each);
   // Below 8 KiB jemalloc zeroes by writing anyhow.
   if (__builtin_expect(!__builtin_mul_overflow(count, each, &bytes) && bytes < g_hot.limit >> 8, 1) &&
       __builtin_expect(!g_hot.learns && !from_libc(caller), 1))

@@ -9,9 +9,10 @@
 
 namespace nigh::space {
 
-void heap_start();  // the slot is there
-void heap_aside();  // there will be none
-void heap_ready();  // libc is up
+void heap_start();       // the slot is there
+void heap_aside();       // there will be none
+void heap_ready();       // libc is up
+void heap_watch_libc();  // from now on every call of libc's allocator goes through libc_heap.hpp
 // jemalloc's three fork handlers.
 void heap_before_fork();
 void heap_after_fork();

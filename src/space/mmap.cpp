@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "space/huge.hpp"
+#include "space/libc_heap.hpp"
 #include "space/pager.hpp"
 #include "space/sites.hpp"
 #include "space/slot.hpp"
@@ -84,7 +85,8 @@ static std::uintptr_t map_fixed(std::uintptr_t lo, std::size_t bytes, int prot, 
 static std::uintptr_t map(std::uintptr_t hint, std::size_t bytes, int prot, int flags, int fd, long offset) {
   constexpr int insists = MAP_FIXED | MAP_FIXED_NOREPLACE;
   const bool sound = bytes != 0 && pages(bytes) >= bytes;
-  if (!active() || !sound) return answer(sys::raw_map(hint, bytes, prot, flags, fd, offset));
+  if (!active() || !sound || is_libcs_mapping(flags))
+    return answer(sys::raw_map(hint, bytes, prot, flags, fd, offset));
   if ((flags & insists) != 0) {
     const bool there = (hint & (kPage - 1)) == 0 && in_part(hint, pages(bytes)).hi != 0;
     if (there) return map_fixed(hint, pages(bytes), prot, flags, fd, offset);

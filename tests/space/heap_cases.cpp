@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // malloc and its family.
+#include <dlfcn.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <atomic>
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -214,4 +217,63 @@ CASE(churn_of_many_threads) {
     });
   for (auto& thread : all) thread.join();
   CHECK(good);
+}
+
+static void* mapped_elsewhere(void* hint, std::size_t bytes, int prot, int flags, int fd, off_t offset) {
+  return reinterpret_cast<void*>(syscall(SYS_mmap, hint, bytes, prot, flags, fd, offset));
+}
+
+// As UCX does: whoever calls libc's mmap, libc too, comes to mapped_elsewhere.
+static void jump_over_libcs_mmap() {
+  auto* code = static_cast<unsigned char*>(dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), "mmap"));
+  const auto page = reinterpret_cast<std::uintptr_t>(code) & ~std::uintptr_t{4095};
+  CHECK(mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+  auto* to = &mapped_elsewhere;
+#if defined(__x86_64__)
+  unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // mov $to, %rax; jmp *%rax
+  std::memcpy(jump + 2, &to, sizeof to);
+#else
+  unsigned char jump[16] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6};  // ldr x16, .+8; br x16
+  std::memcpy(jump + 8, &to, sizeof to);
+#endif
+  std::memcpy(code, jump, sizeof jump);
+  __builtin___clear_cache(reinterpret_cast<char*>(code), reinterpret_cast<char*>(code + sizeof jump));
+}
+
+// Blocks of libc's own, which it maps for itself: lines that getline reads, and, where only what is sent is
+// shared, the program's. Threads have stacks that it maps, and heaps.
+CASE(libcs_heap_outlives_a_jump_over_mmap) {
+  jump_over_libcs_mmap();
+  for (int round = 0; round < 3; ++round) {
+    void* block = std::malloc(300'000);
+    std::memset(block, 1, 300'000);
+    block = std::realloc(block, 3'000'000);
+    void* zeros = std::calloc(3, 200'000);
+    CHECK(block != nullptr && zeros != nullptr && static_cast<char*>(zeros)[599'999] == 0);
+    std::free(block);
+    std::free(zeros);
+    std::FILE* file = std::tmpfile();
+    const std::string text(std::size_t{1} << 20, 'x');
+    CHECK(std::fputs(text.c_str(), file) >= 0);
+    std::rewind(file);
+    char* line = nullptr;
+    std::size_t room = 0;
+    CHECK(getline(&line, &room, file) == 1 << 20 && !in_slot(line));
+    std::free(line);
+    std::fclose(file);
+    std::thread([] {
+      void* small = std::malloc(100);
+      void* large = std::malloc(400'000);
+      const int on_stack = 0;
+      CHECK(!in_slot(&on_stack));
+      std::memset(large, 2, 400'000);
+      std::free(small);
+      std::free(large);
+    }).join();
+  }
+  auto* own =
+      static_cast<char*>(mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(own != MAP_FAILED && own[4096] == 0);
+  const char* share = std::getenv("NIGH_SPACE_SHARE");
+  CHECK(in_slot(own) == (expect_shared() && (share == nullptr || std::strcmp(share, "all") == 0)));
 }

@@ -63,10 +63,12 @@ def section_cases(extra=None):
 
 
 def section_data():
-    """The same with static data shared, and with huge pages at every occasion or none."""
+    """The same with static data shared, with huge pages at every occasion or none, and with libc's heap."""
     for name in cases():
         if name.startswith("fork") or "heap" in name or "libraries" in name:
             same(name, [CASES, name], {"NIGH_SHARE": "data"})
+        if "jump" in name:
+            same(name, [CASES, name], {"NIGH_SPACE_SHARE": "sent"})
         if name in ("fork_makes_a_copy", "advice_means_what_it_did"):
             same(name, [CASES, name], {"NIGH_SPACE_HUGE": "never"})
 
