@@ -196,7 +196,7 @@ MpiCarrier::~MpiCarrier() {
     MPI_Barrier(all_);
     MPI_Comm_free(&all_);
   }
-#ifdef MPICH_VERSION
+#ifdef NIGH_ABI_MPICH
   // Over UCX's TCP (4.0) a process that makes progress while another closes their connection waits for that
   // one in MPI_Finalize, forever. So all make none for a while, in which all have left the barrier.
   if (ours_ && several_nodes_) ::usleep(50'000);

@@ -289,9 +289,7 @@ using namespace nigh::mpi::coll;
 extern "C" {
 
 NIGH_ALL(, int, int)
-#ifdef NIGH_MPI_HAS_Bcast_c
 NIGH_ALL(_c, MPI_Count, MPI_Aint)
-#endif
 
 int nigh_mpi_Barrier(MPI_Comm comm) {
   const auto library = [&] { return real().Barrier(comm); };

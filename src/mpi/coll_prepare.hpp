@@ -45,11 +45,7 @@ inline bool usable(const Prepared& p, Form form, const TypeInfo* send, const Typ
          (receive == nullptr || receive->committed || !refused(p, form).uncommitted_receive);
 }
 // Where a member sends to itself, Open MPI compares the lengths.
-#ifdef OPEN_MPI
-constexpr bool compares_lengths = true;
-#else
-constexpr bool compares_lengths = false;
-#endif
+inline bool compares_lengths() { return is_openmpi(); }
 
 inline std::size_t bytes_of(MPI_Count count, const TypeInfo& type) {
   return static_cast<std::size_t>(count) * type.size;
@@ -309,7 +305,7 @@ Fate prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datat
   if (misplaced(p, Form::alltoall, receive, receive_count)) return Fate::other;
   p.call.kind = message::Kind::alltoall;
   p.call.bytes = bytes_of(receive_count, *to);
-  if (compares_lengths && !in_place && bytes_of(send_count, *from) != p.call.bytes) return Fate::other;
+  if (compares_lengths() && !in_place && bytes_of(send_count, *from) != p.call.bytes) return Fate::other;
   if (send_type == receive_type && send_count == receive_count &&
       aliased(p, Form::alltoall, send, receive, send_count))
     return Fate::other;
@@ -333,7 +329,7 @@ Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
   if ((!in_place && (send_counts == nullptr || send_displacements == nullptr)) || receive_counts == nullptr ||
       receive_displacements == nullptr || misplaced(p, Form::alltoallv, receive, most_of(p, receive_counts)))
     return Fate::other;
-  if (compares_lengths && !in_place &&
+  if (compares_lengths() && !in_place &&
       bytes_of(send_counts[p.member], *from) != bytes_of(receive_counts[p.member], *to))
     return Fate::other;
   if (send_type == receive_type && send_counts == receive_counts &&

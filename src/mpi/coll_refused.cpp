@@ -3,8 +3,12 @@
 //
 // See coll_refused.hpp. No call here moves a byte from or to anything but `Data`; what the library does not
 // refuse is done, by one process. Nobody's error handler hears of it: Open MPI raises some of these errors on
-// MPI_COMM_WORLD whatever the communicator.
+// MPI_COMM_WORLD whatever the communicator. MPICH's handlers there are left alone: one that was set, be it to
+// what it was, is asked in other cases than one that never was.
 #include "mpi/coll_refused.hpp"
+
+#include "mpi/handlers.hpp"
+#include "mpi/types.hpp"
 
 namespace nigh::mpi::coll {
 
@@ -22,7 +26,7 @@ struct Question {
 
 // NOLINTNEXTLINE(readability-function-size): one line a function
 int call(Form form, const Question& q) {
-  const MPI_Comm self = MPI_COMM_SELF;
+  const MPI_Comm self = own_comm();
   const int none = 0;
   const MPI_Datatype s = q.send_type, r = q.receive_type;
   const auto& mpi = real();
@@ -50,7 +54,7 @@ int call(Form form, const Question& q) {
 
 // NOLINTNEXTLINE(readability-function-size): one line a function
 int start(Form form, const Question& q, MPI_Request* w) {
-  const MPI_Comm self = MPI_COMM_SELF;
+  const MPI_Comm self = own_comm();
   static const int none = 0;
   const MPI_Datatype s = q.send_type, r = q.receive_type;
   const auto& mpi = real();
@@ -113,15 +117,15 @@ void ask_what_is_refused() {
   MPI_Errhandler handlers[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
   const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
   MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
-  if (real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
-  for (int i = 0; i < 2; ++i) {
+  if (own_comm() == MPI_COMM_NULL || real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
+  for (int i = 0; is_openmpi() && i < 2; ++i) {
     real().Comm_get_errhandler(comms[i], &handlers[i]);
-    real().Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+    real().Comm_set_errhandler(comms[i], errors_return());
   }
   for (int form = 0; form < static_cast<int>(Form::count); ++form)
     for (const int waits : {0, 1})
       g_refused[form][1 - waits] = ask(static_cast<Form>(form), waits != 0, uncommitted);
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; is_openmpi() && i < 2; ++i) {
     real().Comm_set_errhandler(comms[i], handlers[i]);
     real().Errhandler_free(&handlers[i]);
   }

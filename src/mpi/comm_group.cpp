@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "mpi/comm_members.hpp"
+#include "mpi/handlers.hpp"
 #include "mpi/reserve.hpp"
 
 namespace nigh::mpi {
@@ -115,7 +116,7 @@ void group_hierarchy(CommState& state, const std::vector<int>& members) {
   const bool leads = nodes->members.front() == state.rank;
   real().Comm_split(state.comm, leads ? 0 : MPI_UNDEFINED, state.rank, &nodes->leaders);
   // Errors there are ours to raise, where the program knows the communicator.
-  if (nodes->leaders != MPI_COMM_NULL) real().Comm_set_errhandler(nodes->leaders, MPI_ERRORS_RETURN);
+  if (nodes->leaders != MPI_COMM_NULL) real().Comm_set_errhandler(nodes->leaders, errors_return());
   if (nodes->members.size() == 1) return;
   std::vector<message::Cells*> cells;
   for (const int member : nodes->members) cells.push_back(words[static_cast<std::size_t>(member)].cells);

@@ -40,7 +40,6 @@ int nigh_mpi_File_iwrite_at_all(MPI_File file, MPI_Offset offset, const void* bu
   return begin([&] { return real().File_iwrite_at_all(file, offset, buffer, count, type, request); });
 }
 
-#ifdef NIGH_MPI_HAS_File_iread_all_c
 int nigh_mpi_File_iread_all_c(MPI_File file, void* buffer, MPI_Count count, MPI_Datatype type,
                               MPI_Request* request) {
   return begin([&] { return real().File_iread_all_c(file, buffer, count, type, request); });
@@ -60,4 +59,3 @@ int nigh_mpi_File_iwrite_at_all_c(MPI_File file, MPI_Offset offset, const void* 
                                   MPI_Datatype type, MPI_Request* request) {
   return begin([&] { return real().File_iwrite_at_all_c(file, offset, buffer, count, type, request); });
 }
-#endif

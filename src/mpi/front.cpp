@@ -46,8 +46,8 @@ void put(void** slot, Entry entry) {
 
 void cover(Function function, Entry ours) {
   const auto i = static_cast<size_t>(function);
+  if (!g_own[i]) return;  // stays with the resolver, which says what is missing
   Entry entry = ours ? ours : g_own[i];
-  if (!entry) return;  // stays with the resolver, which says what is missing
   put(&nigh_mpi_slots[2 * i + 1], entry);
   put(&nigh_mpi_slots[2 * i], g_tool[i] ? g_tool[i] : entry);
 }
@@ -70,19 +70,32 @@ __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
                    static_cast<size_t>(length) < sizeof line ? static_cast<size_t>(length) : sizeof line - 1);
 }
 
-// A definition of MPI_X behind us that is not the library's is a tool's: it was linked to the program or
-// preloaded after us.
-Entry tool_of(const char* name, void* library) {
-  void* next = dlsym(RTLD_NEXT, name);
-  return next && next != dlsym(library, name) ? reinterpret_cast<Entry>(next) : nullptr;
+// A library may keep MPI_X and PMPI_X in two files, libmpi.so and libpmpi.so of one folder.
+bool is_beside(void* symbol, const char* library_path) {
+  Dl_info info;
+  if (!dladdr(symbol, &info) || !info.dli_fname) return false;
+  const char* file = strrchr(info.dli_fname, '/');
+  const char* end = strrchr(library_path, '/');
+  return file && end && file - info.dli_fname == end - library_path &&
+         strncmp(info.dli_fname, library_path, static_cast<size_t>(end - library_path)) == 0 &&
+         (strncmp(file, "/libmpi.", 8) == 0 || strncmp(file, "/libmpi_abi.", 12) == 0);
 }
 
-void fill(void* library) {
+// A definition of MPI_X behind us that is not the library's is a tool's: it was linked to the program or
+// preloaded after us.
+Entry tool_of(const char* name, void* library, const char* library_path) {
+  void* next = dlsym(RTLD_NEXT, name);
+  return next && next != dlsym(library, name) && !is_beside(next, library_path)
+             ? reinterpret_cast<Entry>(next)
+             : nullptr;
+}
+
+void fill(void* library, const char* library_path) {
   for (int i = 0; i < function_count; ++i) {
     char name[96];
     snprintf(name, sizeof name, "P%s", function_names[i]);
     g_own[i] = reinterpret_cast<Entry>(dlsym(library, name));
-    if (g_own[i]) g_tool[i] = tool_of(function_names[i], library);
+    if (g_own[i]) g_tool[i] = tool_of(function_names[i], library, library_path);
     cover(static_cast<Function>(i), nullptr);
   }
 }
@@ -116,7 +129,7 @@ void resolve_all() {
   const Found found = find_library();
   if (!found.handle) return;
   g_found = true;
-  fill(found.handle);
+  fill(found.handle, found.path);
   if (sys::is_off("NIGH_MPI") || !found.half) return;
   g_front.library = found.handle;
   g_front.library_path = found.path;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the front (libnigh-mpi.so, preloaded, knows no mpi.h) and a half (libnigh-mpi-openmpi.so or -mpich.so,
-// loaded by it when it has seen which library the program uses) tell each other. Both come from one build;
-// the version catches an installation that is not of one piece.
+// What the front (libnigh-mpi.so, preloaded, knows no mpi.h) and a half (libnigh-mpi-openmpi.so, -mpich.so or
+// -standard.so, loaded by it when it has seen which library the program uses) tell each other. Both come from
+// one build; the version catches an installation that is not of one piece.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ inline constexpr const char* half_entry_name = "nigh_mpi_half";
 struct Found {
   void* handle = nullptr;  // nullptr: no MPI library is loaded
   const char* path = nullptr;
-  const char* half = nullptr;  // "openmpi", "mpich", or nullptr: a library that we have no half for
+  const char* half = nullptr;  // "openmpi", "mpich", "standard", or nullptr: a library of another ABI
 };
 // The MPI library of this process, whatever its file is called and however it was loaded; promotes its
 // symbols to global ones, which a half needs.

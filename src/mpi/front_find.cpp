@@ -72,7 +72,17 @@ Found walk() {
   }
 }
 
+// MPI 5.0, 20.2: 1.x where the library has the standard ABI, -1 where it has its own; callable at any time.
+bool has_standard_abi(void* library) {
+  using AbiVersion = int (*)(int*, int*);
+  auto ask = reinterpret_cast<AbiVersion>(dlsym(library, "PMPI_Abi_get_version"));
+  int major = -1;
+  int minor = -1;
+  return ask && ask(&major, &minor) == 0 && major == 1;
+}
+
 const char* kind_of(void* library) {
+  if (has_standard_abi(library)) return "standard";
   if (dlsym(library, "ompi_mpi_comm_world")) return "openmpi";
   using Version = int (*)(char*, int*);
   auto version = reinterpret_cast<Version>(dlsym(library, "PMPI_Get_library_version"));

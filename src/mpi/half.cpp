@@ -6,10 +6,7 @@
 // nothing must be listed twice.
 #include "mpi/half.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <string_view>
@@ -18,13 +15,14 @@
 #include "mpi/away.hpp"
 #include "mpi/coll_bytes.hpp"
 #include "mpi/library.hpp"
+#include "mpi/library_check.hpp"
 #include "mpi/process.hpp"
 
 extern "C" {
-#define NIGH_MPI(part, name) \
+#define NIGH_MPI(part, name, ...) \
   __attribute__((weak, visibility("hidden"))) decltype(PMPI_##name) nigh_mpi_##name;
-#define NIGH_MPI_USED(name)
-#include <mpi_functions.inc>
+#define NIGH_MPI_USED(name, ...)
+#include "mpi/functions.inc"
 
 __attribute__((visibility("default"))) const char* nigh_mpi_half(const nigh::mpi::Front* front);
 }
@@ -33,12 +31,11 @@ namespace nigh::mpi {
 namespace {
 
 const Front* g_front = nullptr;
-bool g_new_receivers = false;
+const char* g_unknown_receiver = nullptr;
 
 struct Row {
   Entry ours = nullptr;
   Entry around = nullptr;  // the library's own, within an Away
-  bool known = false;      // this half's mpi.h has the function
 };
 
 // The arguments of a function without a version of ours that say how many bytes a call moves.
@@ -70,13 +67,14 @@ constexpr Moved moved(Function function) {
 template <Function function, class Tuple>
 std::uint64_t bytes_moved(const Tuple& arguments) {
   constexpr Moved how = moved(function);
-  if constexpr (how.shape == Shape::none) return 0;
-  const auto& type = std::get<how.type>(arguments);
-  if constexpr (how.shape == Shape::element) {
-    return coll::bytes_of_elements(1, type);
+  if constexpr (how.shape == Shape::none) {
+    return 0;
+  } else if constexpr (how.shape == Shape::element) {
+    return coll::bytes_of_elements(1, std::get<how.type>(arguments));
   } else if constexpr (how.shape == Shape::elements) {
-    return coll::bytes_of_elements(std::get<how.count>(arguments), type);
-  } else if constexpr (how.shape != Shape::none) {
+    return coll::bytes_of_elements(std::get<how.count>(arguments), std::get<how.type>(arguments));
+  } else {
+    const auto& type = std::get<how.type>(arguments);
     const auto& count = std::get<how.count>(arguments);
     const MPI_Comm comm = std::get<how.type + 1>(arguments);
     if constexpr (how.shape == Shape::types)
@@ -150,11 +148,11 @@ constexpr Entry around() {
 struct Table {
   Row rows[function_count];
   Table() {
-#define NIGH_MPI(part, name)                                                           \
+#define NIGH_MPI(part, name, ...)                                                      \
   rows[static_cast<int>(Function::name)] = {reinterpret_cast<Entry>(&nigh_mpi_##name), \
-                                            around<Function::name, &Library::name>(), true};
-#define NIGH_MPI_USED(name)
-#include <mpi_functions.inc>
+                                            around<Function::name, &Library::name>()};
+#define NIGH_MPI_USED(name, ...)
+#include "mpi/functions.inc"
   }
 };
 
@@ -163,48 +161,10 @@ const Table& table() {
   return made;
 }
 
-// "Open MPI v4.1.4, ...", "MPICH Version: 4.0.2 ...": the number after the first of `marks` that is there, or
-// -1.
-[[maybe_unused]] int major_after(const char* text, std::initializer_list<const char*> marks) {
-  for (const char* mark : marks)
-    if (const char* at = std::strstr(text, mark)) return std::atoi(at + std::strcspn(at, "0123456789"));
-  return -1;
-}
-
-// Whether the loaded library has the ABI of the mpi.h that this half was made with.
-const char* check_abi() {
-  static char said[512];
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  real().Get_library_version(text, &length);
-  text[std::strcspn(text, "\n,")] = '\0';
-#ifdef OMPI_MAJOR_VERSION
-  const int major = major_after(text, {"Open MPI"});
-  if (major >= 4 && major <= 5 && OMPI_MAJOR_VERSION >= 4) return nullptr;  // one ABI: libmpi.so.40
-#else
-  const int major = major_after(text, {"MPICH Version"});
-  if (major < 0 || (major >= 3 && major <= 4)) return nullptr;  // Intel MPI, MVAPICH2: of the same ABI
-#endif
-  std::snprintf(said, sizeof said, "libnigh-mpi-" NIGH_MPI_ABI ".so does not fit the ABI of this library: %s",
-                text);
-  return said;
-}
-
-// A library that can receive a message by a function which this half does not know must never get a
-// descriptor.
-bool has_new_receivers(void* library) {
-  for (int i = 0; i < function_count; ++i) {
-    char name[96];
-    std::snprintf(name, sizeof name, "P%s", function_names[i]);
-    if (function_parts[i] == Part::p2p && !table().rows[i].known && dlsym(library, name)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 const Front& front() { return *g_front; }
-bool new_receivers() { return g_new_receivers; }
+const char* unknown_receiver() { return g_unknown_receiver; }
 
 void cover(Function function) {
   const int i = static_cast<int>(function);
@@ -242,9 +202,9 @@ const char* nigh_mpi_half(const nigh::mpi::Front* front) {
     std::snprintf(said, sizeof said, "%s has no %s", front->library_path, missing);
     return said;
   }
-  if (const char* wrong = check_abi()) return wrong;
+  if (const char* wrong = check_abi(front->library)) return wrong;
   g_front = front;
-  g_new_receivers = has_new_receivers(front->library);
+  g_unknown_receiver = unknown_receiver(front->library);
   for (const Function first :
        {Function::Init, Function::Init_thread, Function::Comm_create_errhandler,
         Function::Win_create_errhandler, Function::File_create_errhandler, Function::Errhandler_create})

@@ -9,9 +9,9 @@
 namespace nigh::mpi {
 
 const Front& front();
-// The library can receive by a function that this half was built without: descriptors are out of the
-// question.
-bool new_receivers();
+// A function by which the library receives and which we do not know: descriptors are out of the question.
+// nullptr: none.
+const char* unknown_receiver();
 // Puts our function in the place of the library's, if there is one.
 void cover(Function function);
 // All functions of a part: ours, or the library's again.

@@ -71,6 +71,18 @@ Of* around(Of* function) {
 
 }  // namespace
 
+#ifdef NIGH_ABI_STANDARD
+static void do_nothing(MPI_Comm* /*comm*/, int* /*code*/, ...) {}
+MPI_Errhandler errors_return() {
+  if (!is_intel()) return MPI_ERRORS_RETURN;
+  static MPI_Errhandler handler = MPI_ERRHANDLER_NULL;  // of the set-up, one thread
+  if (handler == MPI_ERRHANDLER_NULL) real().Comm_create_errhandler(do_nothing, &handler);
+  return handler;
+}
+#else
+MPI_Errhandler errors_return() { return MPI_ERRORS_RETURN; }
+#endif
+
 void settle_all(int code) {
   forget_left(&code);
   Unsettled* frames[deepest];
@@ -111,8 +123,6 @@ int nigh_mpi_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Er
 int nigh_mpi_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* handler) {
   return real().File_create_errhandler(around(function), handler);
 }
-#ifdef NIGH_MPI_HAS_Errhandler_create
 int nigh_mpi_Errhandler_create(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler) {
   return real().Errhandler_create(around(function), handler);
 }
-#endif

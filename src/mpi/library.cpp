@@ -11,10 +11,10 @@ namespace nigh::mpi {
 Library g_library;
 
 const char* load_library(void* handle) {
-#define NIGH_MPI(part, name) \
+#define NIGH_MPI(part, name, ...) \
   g_library.name = reinterpret_cast<decltype(&PMPI_##name)>(dlsym(handle, "PMPI_" #name));
-#define NIGH_MPI_USED(name) NIGH_MPI(, name)
-#include <mpi_functions.inc>
+#define NIGH_MPI_USED(name, ...) NIGH_MPI(, name)
+#include "mpi/functions.inc"
   // What MPI 3.1 has, all have; later functions may be missing in an older library of the same ABI.
   struct Needed {
     const char* name;

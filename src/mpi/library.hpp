@@ -2,28 +2,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The MPI library itself: real().Send(...) is its PMPI_Send, looked up in the library and nowhere else, so
-// that no tool and no interposer (we neither) comes between. Functions that this mpi.h has and the loaded
-// library has not are nullptr; a program that was linked to it can't have called them. NIGH_MPI_HAS_x tells
-// what this mpi.h has.
+// that no tool and no interposer (we neither) comes between. Functions that the library lacks are nullptr and
+// never covered: the program can't have called them.
 #pragma once
 
-#include <mpi.h>
+#include <mpi.h>  // of abi/: no MPI library has to be installed where nigh is built
 
-#include <mpi_has.h>  // made by CMake: NIGH_MPI_HAS_x for every name of functions.inc that mpi.h declares
 #include "mpi/functions.hpp"
 
 namespace nigh::mpi {
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a name
 struct Library {
-#define NIGH_MPI(part, name) decltype(&PMPI_##name) name = nullptr;
-#define NIGH_MPI_USED(name) decltype(&PMPI_##name) name = nullptr;
-#include <mpi_functions.inc>  // functions.inc without what this mpi.h lacks
+#define NIGH_MPI(part, name, ...) decltype(&PMPI_##name) name = nullptr;
+#define NIGH_MPI_USED(name, ...) decltype(&PMPI_##name) name = nullptr;
+#include "mpi/functions.inc"
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
 extern Library g_library;
 inline const Library& real() { return g_library; }
+
+// Which of the two families it is, where they behave differently.
+#if defined(NIGH_ABI_STANDARD)
+inline bool g_is_openmpi = false;  // check_abi()
+inline bool is_openmpi() { return g_is_openmpi; }
+#elif defined(NIGH_ABI_OPENMPI)
+constexpr bool is_openmpi() { return true; }
+#else
+constexpr bool is_openmpi() { return false; }
+#endif
+inline bool g_is_intel = false;  // check_abi()
+inline bool is_intel() { return g_is_intel; }
 
 // Fills g_library from the library `handle` (of dlopen); the name of a function that every half needs and the
 // library lacks, or nullptr.

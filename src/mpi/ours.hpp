@@ -10,7 +10,7 @@
 #include "mpi/library.hpp"
 
 extern "C" {
-#define NIGH_MPI(part, name) decltype(PMPI_##name) nigh_mpi_##name;
-#define NIGH_MPI_USED(name)
-#include <mpi_functions.inc>
+#define NIGH_MPI(part, name, ...) decltype(PMPI_##name) nigh_mpi_##name;
+#define NIGH_MPI_USED(name, ...)
+#include "mpi/functions.inc"
 }

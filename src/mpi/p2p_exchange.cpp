@@ -207,7 +207,5 @@ using namespace nigh::mpi;
   }
 NIGH_SENDRECV(Sendrecv, Isend, Irecv, int)
 NIGH_REPLACE(Sendrecv_replace, Sendrecv, Isend, Irecv, int)
-#ifdef NIGH_MPI_HAS_Sendrecv_c
 NIGH_SENDRECV(Sendrecv_c, Isend_c, Irecv_c, MPI_Count)
 NIGH_REPLACE(Sendrecv_replace_c, Sendrecv_c, Isend_c, Irecv_c, MPI_Count)
-#endif

@@ -194,20 +194,16 @@ using namespace nigh::mpi;
 NIGH_ISEND(Isend, Isend, int)
 NIGH_ISEND(Issend, Issend, int)
 NIGH_ISEND(Irsend, Irsend, int)
-#ifdef NIGH_MPI_HAS_Isend_c
 NIGH_ISEND(Isend_c, Isend, MPI_Count)
 NIGH_ISEND(Issend_c, Issend, MPI_Count)
 NIGH_ISEND(Irsend_c, Irsend, MPI_Count)
-#endif
 
 int nigh_mpi_Ibsend(const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                     MPI_Request* request) {
   if (surely_small(type, count)) return real().Ibsend(buffer, count, type, dest, tag, comm, request);
   return ibsend(Function::Ibsend, real().Ibsend, buffer, count, type, dest, tag, comm, request);
 }
-#ifdef NIGH_MPI_HAS_Ibsend_c
 int nigh_mpi_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
                       MPI_Comm comm, MPI_Request* request) {
   return ibsend(Function::Ibsend_c, real().Ibsend_c, buffer, count, type, dest, tag, comm, request);
 }
-#endif

@@ -10,8 +10,6 @@
 #include "mpi/ours.hpp"
 #include "mpi/p2p.hpp"
 
-#ifdef NIGH_MPI_HAS_Isendrecv
-
 namespace nigh::mpi {
 namespace {
 
@@ -124,8 +122,4 @@ using namespace nigh::mpi;
                          source, in_tag, comm, request);                                                     \
   }
 NIGH_ISENDRECV(Isendrecv, Isendrecv_replace, , int)
-#ifdef NIGH_MPI_HAS_Isendrecv_c
 NIGH_ISENDRECV(Isendrecv_c, Isendrecv_replace_c, _c, MPI_Count)
-#endif
-
-#endif

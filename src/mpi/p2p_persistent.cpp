@@ -347,13 +347,11 @@ NIGH_SEND_INIT(Ssend_init, Ssend_init, false, int)
 NIGH_SEND_INIT(Rsend_init, Rsend_init, false, int)
 NIGH_SEND_INIT(Bsend_init, Bsend_init, true, int)
 NIGH_RECV_INIT(Recv_init, int)
-#ifdef NIGH_MPI_HAS_Recv_init_c
 NIGH_SEND_INIT(Send_init_c, Send_init, false, MPI_Count)
 NIGH_SEND_INIT(Ssend_init_c, Ssend_init, false, MPI_Count)
 NIGH_SEND_INIT(Rsend_init_c, Rsend_init, false, MPI_Count)
 NIGH_SEND_INIT(Bsend_init_c, Bsend_init, true, MPI_Count)
 NIGH_RECV_INIT(Recv_init_c, MPI_Count)
-#endif
 
 int nigh_mpi_Start(MPI_Request* request) {
   if (!request) return real().Start(request);

@@ -276,9 +276,7 @@ NIGH_RECV(Recv, Irecv, Mrecv, int)
 NIGH_IRECV(Irecv, Imrecv, int)
 NIGH_MRECV(Mrecv, Imrecv, int)
 NIGH_IMRECV(Imrecv, int)
-#ifdef NIGH_MPI_HAS_Recv_c
 NIGH_RECV(Recv_c, Irecv_c, Mrecv_c, MPI_Count)
 NIGH_IRECV(Irecv_c, Imrecv_c, MPI_Count)
 NIGH_MRECV(Mrecv_c, Imrecv_c, MPI_Count)
 NIGH_IMRECV(Imrecv_c, MPI_Count)
-#endif

@@ -22,15 +22,11 @@ namespace {
 int most_tag = 32767;  // MPI_TAG_UB
 
 // Measured (docs/decisions/0012): from here on our way is the faster one.
-#ifdef OMPI_MAJOR_VERSION
-constexpr std::size_t default_threshold = space::Space::one_copy_bytes;
-#else
-constexpr std::size_t default_threshold = 8192;
-#endif
+std::size_t default_threshold() { return is_openmpi() ? space::Space::one_copy_bytes : 8192; }
 
 void start() {
   g_threshold = sys::number_in_variable("NIGH_MPI_P2P_MIN", 0, std::numeric_limits<std::size_t>::max(),
-                                        default_threshold);
+                                        default_threshold());
   if (g_threshold < wire_bytes) g_threshold = wire_bytes;
   void* value = nullptr;
   int found = 0;
@@ -53,12 +49,6 @@ bool left(Function function, std::size_t bytes, Fate fate) {
 }
 
 constexpr std::size_t huge_page = 2u << 20;
-
-#ifdef MPICH_VERSION
-constexpr bool library_is_mpich = true;
-#else
-constexpr bool library_is_mpich = false;
-#endif
 
 // Memory that nobody has.
 bool is_nowhere(const void* buffer, const TypeInfo& info) {
@@ -106,7 +96,7 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
     return left(function, out.bytes, Fate::type);
   // MPICH calls a message truncated that ends within a basic element of the receive's type, and the
   // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
-  if (library_is_mpich && !out.info->splits_well) return left(function, out.bytes, Fate::type);
+  if (!is_openmpi() && !out.info->splits_well) return left(function, out.bytes, Fate::type);
   const Range range = range_of(*out.info, buffer, count);
   // Peers find it there: shared static data lies elsewhere for them than for us.
   const auto* there = static_cast<const char*>(space.global(range.first, range.bytes));
@@ -235,19 +225,15 @@ using namespace nigh::mpi;
 NIGH_SEND(Send, Isend, Send, Isend, int)
 NIGH_SEND(Ssend, Issend, Ssend, Issend, int)
 NIGH_SEND(Rsend, Irsend, Rsend, Irsend, int)
-#ifdef NIGH_MPI_HAS_Send_c
 NIGH_SEND(Send_c, Isend_c, Send, Isend, MPI_Count)
 NIGH_SEND(Ssend_c, Issend_c, Ssend, Issend, MPI_Count)
 NIGH_SEND(Rsend_c, Irsend_c, Rsend, Irsend, MPI_Count)
-#endif
 
 int nigh_mpi_Bsend(const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
   if (surely_small(type, count)) return real().Bsend(buffer, count, type, dest, tag, comm);
   return bsend(Function::Bsend, real().Bsend, buffer, count, type, dest, tag, comm);
 }
-#ifdef NIGH_MPI_HAS_Bsend_c
 int nigh_mpi_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      MPI_Comm comm) {
   return bsend(Function::Bsend_c, real().Bsend_c, buffer, count, type, dest, tag, comm);
 }
-#endif

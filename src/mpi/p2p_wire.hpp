@@ -6,14 +6,13 @@
 // as well, so that a receiver, and a probe that can't look inside, knows by the length alone. The words at
 // the start are for messages of that length from ranks without us. 240: a multiple of the sizes of all basic
 // types and of MPI's pairs (6, 12, 20 bytes), because MPICH refuses to receive what ends within one of them;
-// short enough for one eager packet of every library; and rarer in programs than powers of two. The count
-// field of a status, which says that length, is read where each library keeps it: a call would cost more than
-// all else that we do to a small message.
+// short enough for one eager packet of every library; and rarer in programs than powers of two.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "mpi/status.hpp"
 #include "mpi/types.hpp"
 
 namespace nigh::mpi {
@@ -40,42 +39,5 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == wire_bytes, "ranks of one job agree on it: a change changes abi_version");
 static_assert(wire_bytes % 16 == 0 && wire_bytes % 12 == 0 && wire_bytes % 20 == 0 && wire_bytes % 6 == 0);
-
-// Bytes of message that a status tells of, and whether it was cancelled.
-inline std::uint64_t status_bytes(const MPI_Status& status) {
-#ifdef OMPI_MAJOR_VERSION
-  return status._ucount;
-#else
-  return static_cast<std::uint64_t>(static_cast<unsigned>(status.count_hi_and_cancelled) >> 1) << 32 |
-         static_cast<unsigned>(status.count_lo);
-#endif
-}
-inline void set_status_bytes(MPI_Status& status, std::uint64_t bytes) {
-#ifdef OMPI_MAJOR_VERSION
-  status._ucount = bytes;
-#else
-  status.count_lo = static_cast<int>(bytes);
-  status.count_hi_and_cancelled =
-      (status.count_hi_and_cancelled & 1) | static_cast<int>(static_cast<unsigned>(bytes >> 32) << 1);
-#endif
-}
-inline bool status_cancelled(const MPI_Status& status) {
-#ifdef OMPI_MAJOR_VERSION
-  return status._cancelled != 0;
-#else
-  return (status.count_hi_and_cancelled & 1) != 0;
-#endif
-}
-// As MPI calls it: for sends, null and inactive requests. MPI_ERROR is left alone.
-inline void make_empty(MPI_Status& status) {
-  status.MPI_SOURCE = MPI_ANY_SOURCE;
-  status.MPI_TAG = MPI_ANY_TAG;
-#ifdef OMPI_MAJOR_VERSION
-  status._cancelled = 0;
-  status._ucount = 0;
-#else
-  status.count_lo = status.count_hi_and_cancelled = 0;
-#endif
-}
 
 }  // namespace nigh::mpi

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "mpi/half.hpp"
+#include "mpi/status.hpp"
 #include "space/job.hpp"
 #include "sys/raw.h"
 #include "sys/seat.hpp"
@@ -38,10 +39,27 @@ bool aside(const char* reason) {
 
 std::uint32_t bit(Part part) { return 1u << static_cast<int>(part); }
 
+// Why point-to-point can't be ours with this library, or nullptr.
+const char* p2p_obstacle() {
+  static char sentence[256];
+  if (const char* receiver = unknown_receiver()) {
+    std::snprintf(
+        sentence, sizeof sentence,
+        "point-to-point is the library's: it receives by %s, which this version of nigh does not know",
+        receiver);
+    return sentence;
+  }
+  static const bool learnt = learn_status();
+  return learnt ? nullptr
+                : "point-to-point is the library's: it keeps the length of a message where this version of "
+                  "nigh does not "
+                  "know";
+}
+
 std::uint32_t wanted_parts() {
   std::uint32_t parts = bit(Part::frame) | bit(Part::hook);
   if (!sys::is_off("NIGH_MPI_COLL")) parts |= bit(Part::coll);
-  if (!sys::is_off("NIGH_MPI_P2P") && !new_receivers()) parts |= bit(Part::p2p);
+  if (!sys::is_off("NIGH_MPI_P2P") && !p2p_obstacle()) parts |= bit(Part::p2p);
   return parts;
 }
 
@@ -140,9 +158,7 @@ bool make_parts() {
   me.waiter = new message::Waiter(*g_space, count_bits(cpus));
   if (!me.waiter->usable()) return aside("there is no memory of the space left");
   me.waiter->progress = poke_library;
-#ifdef OPEN_MPI
-  me.waiter->progress_yields = true;
-#endif
+  me.waiter->progress_yields = is_openmpi();
   // With a CPU for each rank we wait as the libraries do, without sleep: a transfer of the library, to
   // another node say, goes on only while the library is looked after.
   message::Patience patience = me.waiter->patience();
@@ -186,6 +202,7 @@ bool start_process() {
   me.multiple = me.thread_level == MPI_THREAD_MULTIPLE;
   me.contended = me.multiple;
   if (!meet() || !make_parts()) return false;
+  if (me.world_rank == 0 && !sys::is_off("NIGH_MPI_P2P") && p2p_obstacle()) say(p2p_obstacle());
   me.started = true;
   g_reason = "";
   return true;

@@ -68,9 +68,12 @@ List orphans;  // active, and their handles freed by the user
 
 Record* idle = nullptr;  // carriers
 
+// To nobody; Intel MPI takes one to nobody for active before it was started, so there to this process.
 Record* new_carrier() {
   MPI_Request handle = MPI_REQUEST_NULL;
-  if (real().Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &handle) != MPI_SUCCESS)
+  const int to = is_intel() ? 0 : MPI_PROC_NULL;
+  const MPI_Comm comm = is_intel() ? own_comm() : MPI_COMM_SELF;
+  if (comm == MPI_COMM_NULL || real().Send_init(nullptr, 0, MPI_BYTE, to, 0, comm, &handle) != MPI_SUCCESS)
     return nullptr;
   const TableLock lock;
   Record* record = g_table.insert(handle_bits_of(handle));

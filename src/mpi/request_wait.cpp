@@ -141,35 +141,6 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
   return MPI_SUCCESS;
 }
 
-[[gnu::noinline]] int get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Record* record = find_request(request);
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  if (record && !record->active) unpin(*record);
-  if (!record || !record->active) {
-    const int error = real().Request_get_status(request, flag, status);
-    if (g_small_posted && error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes) {
-      SmallReceive* receive = g_small_receives.find(handle_bits_of(request));
-      Later none;
-      if (receive) settle_small(*receive, *status, none, true);
-    }
-    return error;
-  }
-  if (record->carrier) {
-    *flag = advance(*record->operation) ? 1 : 0;
-    make_empty(*status);
-    if (!*flag) drive();
-    return MPI_SUCCESS;
-  }
-  const int error = real().Request_get_status(request, flag, status);
-  if (error == MPI_SUCCESS && *flag) {
-    if (status_bytes(*status) == wire_bytes) deliver(*record);
-    if (record->delivered) set_status_bytes(*status, record->bytes);
-  }
-  unpin(*record);
-  return error;
-}
-
 }  // namespace
 }  // namespace nigh::mpi
 
@@ -196,12 +167,6 @@ int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
       [[likely]]
     return MPI_SUCCESS;
   return test_again(was, request, flag, status, error);
-}
-
-int nigh_mpi_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  if ((no_requests() && !g_small_posted) || !flag || no_status(status))
-    return real().Request_get_status(request, flag, status);
-  return get_status(request, flag, status);
 }
 
 int nigh_mpi_Request_free(MPI_Request* request) {

@@ -126,8 +126,8 @@
   .hidden nigh_mpi_slots
 nigh_mpi_slots:
 
-#define NIGH_MPI(part, name) nigh_stub MPI_##name ; nigh_stub PMPI_##name ;
-#define NIGH_MPI_USED(name)
+#define NIGH_MPI(part, name, ...) nigh_stub MPI_##name ; nigh_stub PMPI_##name ;
+#define NIGH_MPI_USED(name, ...)
 #include "mpi/functions.inc"
 
   .section .note.GNU-stack, "", %progbits

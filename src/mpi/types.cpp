@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 
+#include "mpi/handlers.hpp"
 #include "mpi/ours.hpp"
 #include "mpi/process.hpp"
 
@@ -113,7 +114,8 @@ bool is_named(MPI_Datatype type) {
   int i = 0, a = 0, t = 0, combiner = MPI_UNDEFINED;
   if (real().Type_get_envelope(type, &i, &a, &t, &combiner) != MPI_SUCCESS) return false;
   return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER ||
+         combiner == MPI_COMBINER_VALUE_INDEX;
 }
 
 TypeInfo* find_known(MPI_Datatype type, std::uintptr_t bits) {
@@ -150,12 +152,9 @@ TypeInfo* make(MPI_Datatype type, std::uintptr_t bits) {
   return info;
 }
 
-// Of this process alone, as MPI_COMM_SELF, on which the user may wait for any message, and whose error
-// handler is his. A split, because a duplicate would call what the user has attached.
 void start() {
   real().Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr);
-  if (real().Comm_split(MPI_COMM_SELF, 0, 0, &self) != MPI_SUCCESS) self = MPI_COMM_NULL;
-  if (self != MPI_COMM_NULL) real().Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+  own_comm();
 }
 void stop() {
   keyval = MPI_KEYVAL_INVALID;
@@ -165,11 +164,7 @@ const Hooks hooks(start, stop);
 
 // What is no type must not be asked anything about: the answer would be an error of another function than the
 // program has called. Open MPI takes any address for one.
-#ifdef OPEN_MPI
-constexpr bool any_is_valid = true;
-#else
-constexpr bool any_is_valid = false;
-#endif
+bool any_is_valid() { return is_openmpi(); }
 
 // Whether the library would send elements of it: it is valid and committed. Nobody gets one.
 bool sendable(MPI_Datatype type) {
@@ -178,13 +173,20 @@ bool sendable(MPI_Datatype type) {
 
 }  // namespace
 
-MPI_Comm own_comm() { return self; }
+// MPI_COMM_SELF would not do: on it the user may wait for any message, and its error handler is his. A split,
+// because a duplicate would call what the user has attached.
+MPI_Comm own_comm() {
+  if (self != MPI_COMM_NULL) return self;
+  if (real().Comm_split(MPI_COMM_SELF, 0, 0, &self) != MPI_SUCCESS) self = MPI_COMM_NULL;
+  if (self != MPI_COMM_NULL) real().Comm_set_errhandler(self, errors_return());
+  return self;
+}
 
 TypeInfo* type_info_slow(MPI_Datatype type) {
   const auto bits = handle_bits_of(type);
   if (bits == 0 || type == MPI_DATATYPE_NULL || keyval == MPI_KEYVAL_INVALID) return nullptr;
   const bool committed = sendable(type);
-  if (!committed && !any_is_valid) return nullptr;
+  if (!committed && !any_is_valid()) return nullptr;
   const std::lock_guard lock(making);
   TypeInfo* info = find_known(type, bits);
   if (!info) info = make(type, bits);
@@ -202,7 +204,7 @@ void forget_type(MPI_Datatype type) {
   void* value = nullptr;
   int found = 0;
   if (handle_bits_of(type) == 0 || type == MPI_DATATYPE_NULL || keyval == MPI_KEYVAL_INVALID) return;
-  if (!any_is_valid && !sendable(type)) return;
+  if (!any_is_valid() && !sendable(type)) return;
   if (real().Type_get_attr(type, keyval, &value, &found) == MPI_SUCCESS && found)
     real().Type_delete_attr(type, keyval);
 }

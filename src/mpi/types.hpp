@@ -71,7 +71,8 @@ inline TypeInfo* type_info(MPI_Datatype type) {
 }
 
 void forget_type(MPI_Datatype type);  // before the library frees it
-// Of this process alone, with a handler that returns errors; MPI_COMM_NULL: the library refused it.
+// A communicator of this process alone, with a handler that returns errors, made when it is first asked for.
+// MPI_COMM_NULL: the library refused it.
 MPI_Comm own_comm();
 
 // Keeps it through the user's MPI_Type_free. Predefined ones live for ever.

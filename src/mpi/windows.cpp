@@ -66,7 +66,6 @@ int nigh_mpi_Win_free(MPI_Win* window) {
   return error;
 }
 
-#ifdef NIGH_MPI_HAS_Win_create_c
 int nigh_mpi_Win_create_c(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                           MPI_Win* window) {
   return make([&] { return real().Win_create_c(base, bytes, unit, info, comm, window); });
@@ -81,4 +80,3 @@ int nigh_mpi_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
                                    MPI_Win* window) {
   return make([&] { return real().Win_allocate_shared_c(bytes, unit, info, comm, base, window); });
 }
-#endif

@@ -135,14 +135,14 @@ void Carrier::finish() {
     MPI_Win_free(&window.win);
   }
   windows_.clear();
-#ifdef MPICH_VERSION
+#ifdef NIGH_ABI_MPICH
   MPI_Barrier(all_);
 #endif
   MPI_Comm_free(&talk_);
   MPI_Comm_free(&all_);
   int over = 0;
   MPI_Finalized(&over);
-#ifdef MPICH_VERSION
+#ifdef NIGH_ABI_MPICH
   // Over UCX's TCP (4.0) a process that makes progress while another closes their connection waits for that
   // one in MPI_Finalize, forever. So all make none for a while, in which all have left the barrier.
   if (ours_ && !over) ::usleep(50'000);

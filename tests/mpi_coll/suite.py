@@ -19,7 +19,7 @@ CASE, LIBRARY, FOLDER, LIBRARIES = sys.argv[1], sys.argv[2], Path(sys.argv[3]), 
 
 def run(library: str, program: str, ranks: int, ours: bool, folder: Path, arguments=(), **environment: str) -> str:
     folder.mkdir(parents=True)
-    command = [f"mpirun.{library}"] + (["--oversubscribe"] if library == "openmpi" else []) + ["-n", str(ranks)]
+    command = [f"mpirun.{library}"] + (["--oversubscribe"] if library.startswith("openmpi") else []) + ["-n", str(ranks)]
     if ours:
         command += ["env", f"LD_PRELOAD={LIBRARIES}/libnigh-mpi.so", "NIGH_EXPLAIN=1"]
         command += [f"{name}={value}" for name, value in environment.items()]

@@ -41,7 +41,7 @@ class Mpi:
 
     def launcher(self):
         path = shutil.which(f"mpirun.{self.library}") or shutil.which("mpirun")
-        return [path] + (["--oversubscribe"] if self.library == "openmpi" else [])
+        return [path] + (["--oversubscribe"] if self.library.startswith("openmpi") else [])
 
     def run(self, parts, timeout=60):
         """parts: (ranks, environment, command) each. Returns status, sorted lines of stdout, stderr."""

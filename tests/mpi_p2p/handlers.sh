@@ -8,7 +8,7 @@ kind=$1 program=$2 library=$3
 command -v "mpirun.$kind" > /dev/null || { echo "SKIP: mpirun.$kind is not installed"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 more=()
-[ "$kind" = openmpi ] && more=(--oversubscribe --mca mpi_yield_when_idle 1)
+[[ "$kind" = openmpi* ]] && more=(--oversubscribe --mca mpi_yield_when_idle 1)
 for ranks in 2 3; do
   for level in "" multiple; do
     [ "$kind$level" = mpichmultiple ] && continue

@@ -10,7 +10,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 launch=(timeout 60 "mpirun.$kind")
-[ "$kind" = openmpi ] && launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
+[[ "$kind" = openmpi* ]] && launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
 
 "${launch[@]}" -np 2 env LD_PRELOAD="$library" NIGH_EXPLAIN=1 "$program" > "$folder/out" 2> "$folder/err"
 status=$?

@@ -68,11 +68,15 @@ static const struct {
 #undef X
 };
 
+// By the arguments: NAME... of traps, or -NAME... of those to leave out.
 static int wanted(const char* name, int argc, char** argv) {
-  if (argc == 1) return 1;
-  for (int i = 1; i < argc; ++i)
+  int others = 1;
+  for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], name) == 0) return 1;
-  return 0;
+    if (argv[i][0] == '-' && strcmp(argv[i] + 1, name) == 0) return 0;
+    if (argv[i][0] != '-') others = 0;
+  }
+  return others;
 }
 
 // The last thing that this program does: a send whose handle is freed and that is received when its sender is

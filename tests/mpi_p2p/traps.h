@@ -7,6 +7,10 @@
 #pragma once
 
 #include <mpi.h>
+#ifdef MPI_ABI_VERSION /* the standard ABI has no MPI_Fint */
+#define MPI_Message_c2f MPI_Message_toint
+#define MPI_Message_f2c MPI_Message_fromint
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
