@@ -33,7 +33,7 @@ struct MPI_Status {
   int MPI_ERROR;
 };
 
-#include "../declarations.inc"
+#include "mpi/abi/declarations.inc"
 
 #define MPI_IN_PLACE ((void*)-1)
 #define MPI_STATUS_IGNORE ((MPI_Status*)1)

@@ -37,7 +37,7 @@ struct ompi_status_public_t {
 };
 using MPI_Status = ompi_status_public_t;
 
-#include "../declarations.inc"
+#include "mpi/abi/declarations.inc"
 
 #define MPI_IN_PLACE ((void*)1)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
