@@ -34,6 +34,8 @@ class Mpi:
         self.library, self.programs, self.libdir = library, Path(programs), Path(libdir)
         self.known = {}
         self.front = str(self.libdir / "libnigh-mpi.so")
+        if library.startswith("intel"):  # its messages of 256 KiB and more alone are ours by default
+            os.environ["NIGH_MPI_P2P_MIN"] = "8192"
 
     def program(self, name):
         path = self.programs / f"{name}-{self.library}"
