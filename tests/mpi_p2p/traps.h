@@ -68,6 +68,7 @@ typedef void (*Trap)(void);
   X(cancel_send)                 \
   X(request_free)                \
   X(get_status)                  \
+  X(get_status_of_many)          \
   X(wait_mixes)                  \
   X(test_mixes)                  \
   X(empty_sets)                  \

@@ -286,6 +286,40 @@ void get_status(void) {
   }
 }
 
+// The forms for many (MPI 4.1): a synchronous send that nobody has received, beside a null request.
+void get_status_of_many(void) {
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  enum { n = 300000 };
+  const int peer = rank ^ 1;
+  char *out = heap(n), *in = heap(n);
+  MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[3];
+  int flag = 1, index = 7, ended = 7, indices[3];
+  fill(out, n, (unsigned)rank);
+  MPI_Issend(out, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[1]);
+  MPI_Request_get_status_any(3, requests, &index, &flag, statuses);
+  CHECK(!flag && index == MPI_UNDEFINED);
+  MPI_Request_get_status_all(3, requests, &flag, statuses);
+  CHECK(!flag);
+  MPI_Request_get_status_some(3, requests, &ended, indices, statuses);
+  CHECK(ended == 0);
+  MPI_Barrier(MPI_COMM_WORLD);  // from here on the peer may receive
+  MPI_Irecv(in, n, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[2]);
+  for (flag = 0; !flag;) MPI_Request_get_status_all(3, requests, &flag, statuses);
+  CHECK(filled(in, n, (unsigned)peer) && count_of(&statuses[2]) == n && statuses[2].MPI_SOURCE == peer);
+  MPI_Request_get_status_any(3, requests, &index, &flag, statuses);
+  CHECK(flag && (index == 1 || index == 2));
+  MPI_Request_get_status_some(3, requests, &ended, indices, statuses);
+  CHECK(ended == 2 && indices[0] + indices[1] == 3);
+  MPI_Waitall(3, requests, statuses);
+  CHECK(count_of(&statuses[2]) == n);
+  MPI_Request_get_status_any(3, requests, &index, &flag, statuses);
+  CHECK(flag && index == MPI_UNDEFINED);
+  free(out);
+  free(in);
+#endif
+}
+
 enum { in_flight = 24 };
 struct Flight {
   char *out[in_flight], *in[in_flight];
