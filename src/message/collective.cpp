@@ -90,15 +90,36 @@ Group::Group(space::Space& space, Waiter& waiter, int member, std::vector<Cells*
 Group::~Group() {
   State& g = *state_;
   for (auto& stage : g.stages) g.space.release(stage->data);
+  if (g.cells.empty()) return;                                                // departed
   if (std::find(g.cells.begin(), g.cells.end(), nullptr) != g.cells.end()) {  // nobody has met this group
     if (Cells* own = cells()) g.space.release(own);
     return;
   }
-  for (int member = 0; member < g.size; ++member)
-    if (member != g.me)
-      g.cells[static_cast<std::size_t>(member)]->departed.fetch_add(1, std::memory_order_acq_rel);
-  graveyard().bury(g.space, cells());
+  graveyard().bury(g.space, depart());
   graveyard().sweep(g.space);
+}
+
+Cells* Group::depart() {
+  State& g = *state_;
+  Cells* own = cells();
+  for (Cells* peer : g.cells)
+    if (peer != own) leave_peer(peer);
+  g.cells.clear();
+  return own;
+}
+
+void Group::leave_peer(Cells* peers) { peers->departed.fetch_add(1, std::memory_order_acq_rel); }
+void Group::visit(Cells* peers) { peers->visited.store(1, std::memory_order_relaxed); }
+bool Group::visited(const Cells* own) { return own->visited.load(std::memory_order_relaxed) != 0; }
+bool Group::left(const Cells* own) { return own->left(); }
+
+void Group::renew(Cells* own, int members, bool met) {
+  const std::uint64_t area_bytes = own->area_bytes;
+  if (met) new (own) Cells;
+  own->departed.store(0, std::memory_order_relaxed);
+  own->visited.store(0, std::memory_order_relaxed);
+  own->members = static_cast<std::uint64_t>(members);
+  own->area_bytes = area_bytes;
 }
 
 int Group::member() const { return state_->me; }

@@ -129,6 +129,16 @@ class Group {
                                       std::vector<int> space_ranks, const plan::Levels& levels);
   void meet(int member, Cells* cells);
   [[nodiscard]] Cells* cells() const;  // its own
+  // For owners who use cells again. Takes leave of the other members: from now on the cells are the caller's,
+  // who waits until left() says that no member reads them, and all that is left to do is to destroy the
+  // group.
+  [[nodiscard]] Cells* depart();
+  static void leave_peer(Cells* peers);  // the same for one that has never made a group
+  // Notes in a member's cells that somebody has met it.
+  static void visit(Cells* peers);
+  [[nodiscard]] static bool visited(const Cells* own);
+  [[nodiscard]] static bool left(const Cells* own);
+  static void renew(Cells* own, int members, bool met);  // `met`: there was a group
   // A call of this group: the members of the same colour, in the order of key, then member, have a group of
   // their own; a negative colour none. All of a colour have it, or none, when one of them has no memory or is
   // not `able` for reasons of its own; this group goes on.

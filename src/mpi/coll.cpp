@@ -14,7 +14,9 @@
 #include "message/atomic.hpp"
 #include "mpi/away.hpp"
 #include "mpi/coll_bytes.hpp"
+#include "mpi/coll_forms.hpp"
 #include "mpi/coll_prepare_reductions.hpp"
+#include "mpi/comm_group.hpp"
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
@@ -23,9 +25,10 @@ namespace nigh::mpi {
 namespace coll {
 namespace {
 
-// A communicator whose collectives are ours gets a Coll, and keeps its group through calls that are pending.
+// A communicator whose collectives may be ours gets a Coll, and keeps its group through calls that are
+// pending.
 void made(CommState& state) {
-  if (state.group == nullptr && state.hierarchy == nullptr) return;
+  if (state.group == nullptr && state.cells == nullptr && state.hierarchy == nullptr) return;
   auto* coll = new (std::nothrow) Coll;
   if (coll == nullptr) {
     say("no memory for a communicator's collectives");
@@ -33,8 +36,8 @@ void made(CommState& state) {
     return;
   }
   coll->group = state.group;
+  coll->context = state.context;
   state.coll = coll;
-  if (state.group != nullptr && process().reproducible) state.group->set_reproducible(true);
 }
 
 void freed(CommState& state) {
@@ -51,29 +54,6 @@ void start() {
 void stop() {}
 const Hooks hooks(start, stop);
 
-// Bytes that the call brings to this rank.
-std::uint64_t received(const Prepared& p) {
-  using message::Kind;
-  const bool root = p.call.root == p.member;
-  const auto members = static_cast<std::size_t>(p.members);
-  switch (p.call.kind) {
-    case Kind::barrier: return 0;
-    case Kind::bcast:
-    case Kind::scatter: return root ? 0 : p.call.bytes;
-    case Kind::reduce: return root ? p.call.bytes : 0;
-    case Kind::gather:
-      if (!root) return 0;
-      [[fallthrough]];
-    case Kind::allgather:
-    case Kind::alltoall:
-      if (p.call.receive_bytes == nullptr) return members * p.call.bytes;
-      return std::accumulate(p.call.receive_bytes, p.call.receive_bytes + members, std::uint64_t{0});
-    case Kind::reduce_scatter:
-      return p.call.receive_bytes != nullptr ? p.call.receive_bytes[p.member] : p.call.bytes;
-    default: return p.call.bytes;
-  }
-}
-
 message::Outcome blocking_call(Function function, CommState& state, Prepared& p) {
   using message::Outcome;
   Outcome outcome = Outcome::ok;
@@ -84,7 +64,7 @@ message::Outcome blocking_call(Function function, CommState& state, Prepared& p)
     coll.enter();
     outcome = coll.group->run(p.call);
     coll.leave();
-    if (outcome == Outcome::ok && p.unpack_type != nullptr && !finish(p)) outcome = Outcome::no_memory;
+    if (outcome == Outcome::ok && p.unpacks() && !finish(p)) outcome = Outcome::no_memory;
   }
   count(function, Fate::covered, received(p));
   return outcome;
@@ -145,6 +125,34 @@ int non_blocking(Function function, MPI_Comm comm, MPI_Request* request, Prepare
 
 }  // namespace
 
+bool ours_now(CommState& state) {
+  meet_group(state);
+  coll_of(state)->group = state.group;
+  return state.group != nullptr;
+}
+
+std::uint64_t received(const Prepared& p) {
+  using message::Kind;
+  const bool root = p.call.root == p.member;
+  const auto members = static_cast<std::size_t>(p.members);
+  switch (p.call.kind) {
+    case Kind::barrier: return 0;
+    case Kind::bcast:
+    case Kind::scatter: return root ? 0 : p.call.bytes;
+    case Kind::reduce: return root ? p.call.bytes : 0;
+    case Kind::gather:
+      if (!root) return 0;
+      [[fallthrough]];
+    case Kind::allgather:
+    case Kind::alltoall:
+      if (p.call.receive_bytes == nullptr) return members * p.call.bytes;
+      return std::accumulate(p.call.receive_bytes, p.call.receive_bytes + members, std::uint64_t{0});
+    case Kind::reduce_scatter:
+      return p.call.receive_bytes != nullptr ? p.call.receive_bytes[p.member] : p.call.bytes;
+    default: return p.call.bytes;
+  }
+}
+
 void Coll::wait_turn() { message::yield_cpu(); }
 
 Members members_of(MPI_Comm comm) {
@@ -194,9 +202,6 @@ using namespace nigh;
 using namespace nigh::mpi;
 using namespace nigh::mpi::coll;
 
-#define NIGH_UNPAREN(...) __VA_ARGS__
-
-// PARAMETERS and ARGUMENTS without the communicator, which comes last (and the request after it).
 #define NIGH_BLOCKING(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                         \
   int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {            \
     return blocking(                                                               \
@@ -226,42 +231,6 @@ using namespace nigh::mpi::coll;
         [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, bytes, library);          \
   }
 
-#define NIGH_BCAST(C) (void* buffer, C count, MPI_Datatype type, int root), (buffer, count, type, root)
-#define NIGH_ALLREDUCE(C) \
-  (const void* send, void* receive, C count, MPI_Datatype type, MPI_Op op), (send, receive, count, type, op)
-#define NIGH_REDUCE(C)                                                                \
-  (const void* send, void* receive, C count, MPI_Datatype type, MPI_Op op, int root), \
-      (send, receive, count, type, op, root)
-#define NIGH_REDUCE_SCATTER(C)                                                       \
-  (const void* send, void* receive, const C counts[], MPI_Datatype type, MPI_Op op), \
-      (send, receive, counts, type, op)
-#define NIGH_GATHER(C)                                                                     \
-  (const void* send, C send_count, MPI_Datatype send_type, void* receive, C receive_count, \
-   MPI_Datatype receive_type, int root),                                                   \
-      (send, send_count, send_type, receive, receive_count, receive_type, root)
-#define NIGH_GATHERV(C, D)                                                                          \
-  (const void* send, C send_count, MPI_Datatype send_type, void* receive, const C receive_counts[], \
-   const D displacements[], MPI_Datatype receive_type, int root),                                   \
-      (send, send_count, send_type, receive, receive_counts, displacements, receive_type, root)
-#define NIGH_SCATTERV(C, D)                                                                                 \
-  (const void* send, const C send_counts[], const D displacements[], MPI_Datatype send_type, void* receive, \
-   C receive_count, MPI_Datatype receive_type, int root),                                                   \
-      (send, send_counts, displacements, send_type, receive, receive_count, receive_type, root)
-#define NIGH_ALLGATHER(C)                                                                  \
-  (const void* send, C send_count, MPI_Datatype send_type, void* receive, C receive_count, \
-   MPI_Datatype receive_type),                                                             \
-      (send, send_count, send_type, receive, receive_count, receive_type)
-#define NIGH_ALLGATHERV(C, D)                                                                       \
-  (const void* send, C send_count, MPI_Datatype send_type, void* receive, const C receive_counts[], \
-   const D displacements[], MPI_Datatype receive_type),                                             \
-      (send, send_count, send_type, receive, receive_counts, displacements, receive_type)
-#define NIGH_ALLTOALLV(C, D)                                                                             \
-  (const void* send, const C send_counts[], const D send_displacements[], MPI_Datatype send_type,        \
-   void* receive, const C receive_counts[], const D receive_displacements[], MPI_Datatype receive_type), \
-      (send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, \
-       receive_type)
-
-#define NIGH_EXPAND(MACRO, ...) MACRO(__VA_ARGS__)
 #define NIGH_BOTH(NAME, I_NAME, SUFFIX, ...)            \
   NIGH_EXPAND(NIGH_BLOCKING, NAME, SUFFIX, __VA_ARGS__) \
   NIGH_EXPAND(NIGH_NON_BLOCKING, NAME, I_NAME, SUFFIX, __VA_ARGS__)
@@ -269,27 +238,10 @@ using namespace nigh::mpi::coll;
   NIGH_EXPAND(NIGH_HIERARCHICAL, NAME, SUFFIX, __VA_ARGS__) \
   NIGH_EXPAND(NIGH_NON_BLOCKING, NAME, I_NAME, SUFFIX, __VA_ARGS__)
 
-#define NIGH_ALL(SUFFIX, C, D)                                                      \
-  NIGH_BOTH_LEVELS(Bcast, Ibcast, SUFFIX, NIGH_BCAST(C))                            \
-  NIGH_BOTH_LEVELS(Reduce, Ireduce, SUFFIX, NIGH_REDUCE(C))                         \
-  NIGH_BOTH_LEVELS(Allreduce, Iallreduce, SUFFIX, NIGH_ALLREDUCE(C))                \
-  NIGH_BOTH(Scan, Iscan, SUFFIX, NIGH_ALLREDUCE(C))                                 \
-  NIGH_BOTH(Exscan, Iexscan, SUFFIX, NIGH_ALLREDUCE(C))                             \
-  NIGH_BOTH(Reduce_scatter, Ireduce_scatter, SUFFIX, NIGH_REDUCE_SCATTER(C))        \
-  NIGH_BOTH(Reduce_scatter_block, Ireduce_scatter_block, SUFFIX, NIGH_ALLREDUCE(C)) \
-  NIGH_BOTH(Gather, Igather, SUFFIX, NIGH_GATHER(C))                                \
-  NIGH_BOTH(Gatherv, Igatherv, SUFFIX, NIGH_GATHERV(C, D))                          \
-  NIGH_BOTH(Scatter, Iscatter, SUFFIX, NIGH_GATHER(C))                              \
-  NIGH_BOTH(Scatterv, Iscatterv, SUFFIX, NIGH_SCATTERV(C, D))                       \
-  NIGH_BOTH(Allgather, Iallgather, SUFFIX, NIGH_ALLGATHER(C))                       \
-  NIGH_BOTH(Allgatherv, Iallgatherv, SUFFIX, NIGH_ALLGATHERV(C, D))                 \
-  NIGH_BOTH(Alltoall, Ialltoall, SUFFIX, NIGH_ALLGATHER(C))                         \
-  NIGH_BOTH(Alltoallv, Ialltoallv, SUFFIX, NIGH_ALLTOALLV(C, D))
-
 extern "C" {
 
-NIGH_ALL(, int, int)
-NIGH_ALL(_c, MPI_Count, MPI_Aint)
+NIGH_ALL_FORMS(NIGH_BOTH, NIGH_BOTH_LEVELS, , int, int)
+NIGH_ALL_FORMS(NIGH_BOTH, NIGH_BOTH_LEVELS, _c, MPI_Count, MPI_Aint)
 
 int nigh_mpi_Barrier(MPI_Comm comm) {
   const auto library = [&] { return real().Barrier(comm); };

@@ -22,6 +22,7 @@ namespace nigh::mpi::coll {
 // What collectives keep of a communicator (CommState::coll).
 struct Coll {
   message::Group* group = nullptr;
+  std::uint64_t context = 0;
   std::atomic<bool> busy =
       false;                     // a call is in the group: with threads a lock, else it keeps progress() out
   std::atomic<int> holders = 1;  // the communicator, and the calls whose requests the user still has
@@ -83,8 +84,27 @@ class Temporary {
   bool in_space_ = false;
 };
 
+// Types by the handles that they had first, kept through the program's MPI_Type_free.
+class KeptTypes {
+ public:
+  KeptTypes() = default;
+  KeptTypes(const KeptTypes&) = delete;
+  KeptTypes& operator=(const KeptTypes&) = delete;
+  ~KeptTypes();
+  TypeInfo* find(MPI_Datatype type);
+
+ private:
+  struct Kept {
+    MPI_Datatype type;
+    TypeInfo* info;
+  };
+  std::vector<Kept> kept_;
+};
+
 struct Prepared {
   bool outlives_call = false;  // of a non-blocking call
+  KeptTypes* kept = nullptr;   // of a call that is prepared again and again
+  [[nodiscard]] TypeInfo* info(MPI_Datatype type) const { return kept ? kept->find(type) : type_info(type); }
   message::Call call;
   Reduction reduction;
   bool nothing = false;     // no member has anything to do
@@ -96,6 +116,7 @@ struct Prepared {
 
   // What to unpack from `receive` at the end: one block, or with the arrays one of each member.
   TypeInfo* unpack_type = nullptr;
+  TypeInfo** unpack_types = nullptr;  // or one of each block
   char* unpack_to = nullptr;
   MPI_Count unpack_count = 0;  // elements of one block
   int unpack_blocks = 0;
@@ -104,25 +125,36 @@ struct Prepared {
   const std::size_t* unpack_offsets = nullptr;  // ... bytes in `receive`
 
   [[nodiscard]] std::size_t bytes() const { return call.bytes; }
+  [[nodiscard]] bool unpacks() const { return unpack_type != nullptr || unpack_types != nullptr; }
 };
 
 // MPI_Type_free is legal while a non-blocking call still has to unpack.
 inline void hold_types(Prepared& p) {
   if (p.unpack_type != nullptr) hold(p.unpack_type);
+  for (int i = 0; p.unpack_types != nullptr && i < p.unpack_blocks; ++i) hold(p.unpack_types[i]);
 }
 inline void drop_types(Prepared& p) {
   if (p.unpack_type != nullptr) drop(p.unpack_type);
+  for (int i = 0; p.unpack_types != nullptr && i < p.unpack_blocks; ++i) drop(p.unpack_types[i]);
 }
 
 // After the call: unpacks what was received in pieces. False: the library failed.
 bool finish(Prepared& p);
+bool unpacks_opaque(const Prepared& p);  // only the library can do that
+
+// Bytes that the call brings to this rank.
+std::uint64_t received(const Prepared& p);
 
 // The fate of calls on a communicator whose collectives are not ours.
 Fate fate_of(const CommState* state);
 
+bool ours_now(CommState& state);  // after the members have met
 // Whether calls on this communicator are ours.
-inline bool ours(const CommState* state) {
-  return state != nullptr && state->group != nullptr && !state->hierarchy;
+inline bool ours(CommState* state) {
+  if (state == nullptr) return false;
+  if (state->group != nullptr) [[likely]]
+    return !state->hierarchy;
+  return state->cells != nullptr && ours_now(*state);
 }
 
 }  // namespace nigh::mpi::coll

@@ -110,4 +110,11 @@ std::uint64_t received_Alltoallv(Members who, const void*, const Count*, const D
   return bytes_of_blocks(counts, type, who.size);
 }
 
+template <class Count, class Displacement>
+std::uint64_t received_Alltoallw(Members who, const void*, const Count*, const Displacement*,
+                                 const MPI_Datatype*, void*, const Count* counts, const Displacement*,
+                                 const MPI_Datatype* types) {
+  return bytes_of_blocks(counts, types, who.size);
+}
+
 }  // namespace nigh::mpi::coll

@@ -30,6 +30,21 @@ std::size_t* Arrays::take(std::size_t words) {
   return reinterpret_cast<std::size_t*>(block + 1);
 }
 
+KeptTypes::~KeptTypes() {
+  for (const Kept& one : kept_) drop(one.info);
+}
+
+TypeInfo* KeptTypes::find(MPI_Datatype type) {
+  for (const Kept& one : kept_)
+    if (one.type == type) return one.info;
+  TypeInfo* info = type_info(type);
+  if (info != nullptr) {
+    hold(info);
+    kept_.push_back({type, info});
+  }
+  return info;
+}
+
 void* Temporary::take(std::size_t bytes) {
   data_ = process().space->alloc(bytes + 1, 64);
   in_space_ = data_ != nullptr;
@@ -77,7 +92,7 @@ void* receive_piece(Prepared& p, void* buffer, MPI_Count count, int blocks, Type
 namespace {
 
 // In one piece each: where the user has them, counted from the lowest, because displacements may be negative.
-Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks, const TypeInfo& type) {
+Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
   Side side;
   const int n = p.members;
   std::size_t* bytes = p.arrays.take(static_cast<std::size_t>(n));
@@ -86,22 +101,23 @@ Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks, const Ty
   std::ptrdiff_t lowest = 0;
   bool any = false;
   for (int i = 0; i < n; ++i) {
+    const TypeInfo& type = blocks.type(i);
     bytes[i] = blocks.counts[i] * type.size;
-    const auto place = static_cast<std::ptrdiff_t>(blocks.places[i]);
+    const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(blocks.places[i]) + type.lower;
+    offsets[i] = static_cast<std::size_t>(place);
     if (bytes[i] != 0 && (!any || place < lowest)) lowest = place;
     any |= bytes[i] != 0;
   }
-  for (int i = 0; i < n; ++i)
-    offsets[i] = bytes[i] == 0 ? 0 : blocks.places[i] - static_cast<std::size_t>(lowest);
+  for (int i = 0; i < n; ++i) offsets[i] = bytes[i] == 0 ? 0 : offsets[i] - static_cast<std::size_t>(lowest);
   side.bytes = bytes;
   side.offsets = offsets;
-  side.base = const_cast<char*>(at(buffer, type.lower + lowest));
+  side.base = const_cast<char*>(at(buffer, lowest));
   p.bad_buffer |= any && side.base == nullptr;
   return side;
 }
 
 // In pieces: one after the other in a temporary.
-Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks, const TypeInfo& type) {
+Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks) {
   Side side;
   const int n = p.members;
   std::size_t* bytes = p.arrays.take(static_cast<std::size_t>(n));
@@ -109,7 +125,7 @@ Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks, cons
   if (bytes == nullptr || offsets == nullptr) return p.no_memory = true, side;
   std::size_t total = 0;
   for (int i = 0; i < n; ++i) {
-    bytes[i] = blocks.counts[i] * type.size;
+    bytes[i] = blocks.counts[i] * blocks.type(i).size;
     offsets[i] = total;
     total += bytes[i];
   }
@@ -120,30 +136,31 @@ Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks, cons
   return side;
 }
 
-bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks& blocks, TypeInfo& type) {
+bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks& blocks) {
   for (int i = 0; i < p.members; ++i)
     if (side.bytes[i] != 0 && !pack(static_cast<char*>(side.base) + side.offsets[i], side.bytes[i],
                                     at(buffer, static_cast<std::ptrdiff_t>(blocks.places[i])),
-                                    static_cast<MPI_Count>(blocks.counts[i]), type))
+                                    static_cast<MPI_Count>(blocks.counts[i]), blocks.type(i)))
       return false;
   return true;
 }
 
 }  // namespace
 
-Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks, TypeInfo& type) {
-  if (type.contiguous) return user_blocks(p, buffer, blocks, type);
-  const Side side = packed_blocks(p, p.send, blocks, type);
-  if (!p.no_memory && !pack_blocks(p, side, buffer, blocks, type)) p.no_memory = true;
+Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
+  if (blocks.contiguous) return user_blocks(p, buffer, blocks);
+  const Side side = packed_blocks(p, p.send, blocks);
+  if (!p.no_memory && !pack_blocks(p, side, buffer, blocks)) p.no_memory = true;
   return side;
 }
 
-Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, TypeInfo& type, bool keep) {
-  if (type.contiguous) return user_blocks(p, buffer, blocks, type);
-  const Side side = packed_blocks(p, p.receive, blocks, type);
+Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep) {
+  if (blocks.contiguous) return user_blocks(p, buffer, blocks);
+  const Side side = packed_blocks(p, p.receive, blocks);
   if (p.no_memory) return side;
-  if (keep && !pack_blocks(p, side, buffer, blocks, type)) p.no_memory = true;
-  p.unpack_type = &type;
+  if (keep && !pack_blocks(p, side, buffer, blocks)) p.no_memory = true;
+  p.unpack_type = blocks.all;
+  p.unpack_types = blocks.each;
   p.unpack_to = static_cast<char*>(buffer);
   p.unpack_blocks = p.members;
   p.unpack_counts = blocks.counts;
@@ -152,18 +169,36 @@ Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, TypeInfo& t
   return side;
 }
 
+TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, bool sends) {
+  static TypeInfo nothing;
+  static const bool made = nothing.contiguous = nothing.named = true;
+  const Refused& rules = refused(p, Form::alltoallw);
+  if (made && type == MPI_DATATYPE_NULL && count == 0 && !rules.null_type_of_none) return &nothing;
+  TypeInfo* info = p.info(type);
+  if (info == nullptr || info->committed) return info;
+  return (sends ? rules.uncommitted_send : rules.uncommitted_receive) ? nullptr : info;
+}
+
 bool finish(Prepared& p) {
-  if (p.unpack_type == nullptr) return true;
-  TypeInfo& type = *p.unpack_type;
-  if (p.unpack_counts == nullptr)
+  if (!p.unpacks()) return true;
+  if (p.unpack_counts == nullptr) {
+    TypeInfo& type = *p.unpack_type;
     return unpack(p.receive.data(), bytes_of(p.unpack_count, type), p.unpack_to, p.unpack_count, type);
+  }
   for (int i = 0; i < p.unpack_blocks; ++i) {
+    TypeInfo& type = p.unpack_types ? *p.unpack_types[i] : *p.unpack_type;
     const auto count = static_cast<MPI_Count>(p.unpack_counts[i]);
     if (count != 0 && !unpack(p.receive.data() + p.unpack_offsets[i], bytes_of(count, type),
                               p.unpack_to + static_cast<std::ptrdiff_t>(p.unpack_places[i]), count, type))
       return false;
   }
   return true;
+}
+
+bool unpacks_opaque(const Prepared& p) {
+  if (p.unpack_types == nullptr) return p.unpack_type != nullptr && p.unpack_type->opaque;
+  return std::any_of(p.unpack_types, p.unpack_types + p.unpack_blocks,
+                     [](const TypeInfo* type) { return type->opaque; });
 }
 
 }  // namespace nigh::mpi::coll

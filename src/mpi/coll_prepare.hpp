@@ -64,34 +64,64 @@ struct Side {
 };
 
 // What the templates below hand to the parts that are no templates: arrays of counts and displacements of one
-// side.
+// side, and one type of all blocks or, where `each` is not null, one of each.
 struct Blocks {
   std::size_t* counts = nullptr;  // elements
   std::size_t* places = nullptr;  // displacements in bytes, signed
+  TypeInfo* all = nullptr;
+  TypeInfo** each = nullptr;
+  bool contiguous = true;  // each block is one piece
   bool bad = false;
+  [[nodiscard]] TypeInfo& type(int block) const { return each ? *each[block] : *all; }
 };
 
-template <class Count, class Displacement>
-Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements,
-                   const TypeInfo& type) {
-  Blocks blocks;
+template <class Count>
+void read_counts(Prepared& p, Blocks& blocks, const Count* counts) {
   const auto n = static_cast<std::size_t>(p.members);
   blocks.counts = p.arrays.take(n);
   blocks.places = p.arrays.take(n);
-  if (blocks.counts == nullptr || blocks.places == nullptr) {
-    p.no_memory = true;
-    return blocks;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    if (counts[i] < 0) blocks.bad = true;
+  p.no_memory |= blocks.counts == nullptr || blocks.places == nullptr;
+  for (std::size_t i = 0; i < n && !p.no_memory; ++i) {
+    blocks.bad |= counts[i] < 0;
     blocks.counts[i] = static_cast<std::size_t>(counts[i]);
+  }
+}
+
+template <class Count, class Displacement>
+Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements, TypeInfo& type) {
+  Blocks blocks;
+  blocks.all = &type;
+  blocks.contiguous = type.contiguous;
+  read_counts(p, blocks, counts);
+  for (int i = 0; i < p.members && !p.no_memory; ++i)
     blocks.places[i] = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(displacements[i]) * type.extent);
+  return blocks;
+}
+
+// The type of one block of MPI_Alltoallw; nullptr: the library refuses it.
+TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, bool sends);
+
+// Of MPI_Alltoallw: displacements in bytes. `fate`: covered, or why the call is not ours.
+template <class Count, class Displacement>
+Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements,
+                   const MPI_Datatype* types, bool sends, Fate& fate) {
+  Blocks blocks;
+  const auto n = static_cast<std::size_t>(p.members);
+  static_assert(sizeof(TypeInfo*) == sizeof(std::size_t));
+  blocks.each = reinterpret_cast<TypeInfo**>(p.arrays.take(n));
+  p.no_memory |= blocks.each == nullptr;
+  read_counts(p, blocks, counts);
+  for (std::size_t i = 0; i < n && !p.no_memory; ++i) {
+    blocks.places[i] = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(displacements[i]));
+    blocks.each[i] = block_type(p, types[i], blocks.counts[i], sends);
+    if (blocks.each[i] == nullptr) return fate = Fate::type, blocks;
+    blocks.contiguous &= blocks.each[i]->contiguous;
   }
   return blocks;
 }
 
-Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks, TypeInfo& type);
-Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, TypeInfo& type, bool keep);
+Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks);
+Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep);
 
 // Of one side.
 template <class Count>
@@ -103,7 +133,7 @@ MPI_Count most_of(const Prepared& p, const Count* counts) {
 
 template <class Count>
 Fate prepare_Bcast(Prepared& p, void* buffer, Count count, MPI_Datatype type, int root) {
-  TypeInfo* info = type_info(type);
+  TypeInfo* info = p.info(type);
   if (info == nullptr) return Fate::type;
   if (count < 0 || root < 0 || root >= p.members) return Fate::other;
   if (misplaced(p, Form::bcast, buffer, count)) return Fate::other;
@@ -128,8 +158,8 @@ Fate prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatyp
   const bool here = root == p.member;
   const bool in_place = here && send == MPI_IN_PLACE;
   if (!here && send == MPI_IN_PLACE) return Fate::other;
-  TypeInfo* from = in_place ? nullptr : type_info(send_type);
-  TypeInfo* to = here ? type_info(receive_type) : nullptr;
+  TypeInfo* from = in_place ? nullptr : p.info(send_type);
+  TypeInfo* to = here ? p.info(receive_type) : nullptr;
   if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
   if (!usable(p, Form::gather, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || (here && receive_count < 0)) return Fate::other;
@@ -154,8 +184,8 @@ Fate prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Dataty
   const bool here = root == p.member;
   const bool in_place = here && send == MPI_IN_PLACE;
   if (!here && send == MPI_IN_PLACE) return Fate::other;
-  TypeInfo* from = in_place ? nullptr : type_info(send_type);
-  TypeInfo* to = here ? type_info(receive_type) : nullptr;
+  TypeInfo* from = in_place ? nullptr : p.info(send_type);
+  TypeInfo* to = here ? p.info(receive_type) : nullptr;
   if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
   if (!usable(p, Form::gatherv, from, to)) return Fate::type;
   if (!in_place && send_count < 0) return Fate::other;
@@ -173,7 +203,7 @@ Fate prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Dataty
   const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
   if (blocks.bad) return Fate::other;
   if (p.no_memory) return Fate::covered;
-  const Side side = receive_blocks(p, receive, blocks, *to, in_place);
+  const Side side = receive_blocks(p, receive, blocks, in_place);
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;
@@ -188,8 +218,8 @@ Fate prepare_Scatter(Prepared& p, const void* send, Count send_count, MPI_Dataty
   const bool here = root == p.member;
   const bool in_place = here && receive == MPI_IN_PLACE;
   if (!here && receive == MPI_IN_PLACE) return Fate::other;
-  TypeInfo* from = here ? type_info(send_type) : nullptr;
-  TypeInfo* to = in_place ? nullptr : type_info(receive_type);
+  TypeInfo* from = here ? p.info(send_type) : nullptr;
+  TypeInfo* to = in_place ? nullptr : p.info(receive_type);
   if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
   if (!usable(p, Form::scatter, from, to)) return Fate::type;
   if ((here && send_count < 0) || (!in_place && receive_count < 0)) return Fate::other;
@@ -215,8 +245,8 @@ Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
   const bool here = root == p.member;
   const bool in_place = here && receive == MPI_IN_PLACE;
   if (!here && receive == MPI_IN_PLACE) return Fate::other;
-  TypeInfo* from = here ? type_info(send_type) : nullptr;
-  TypeInfo* to = in_place ? nullptr : type_info(receive_type);
+  TypeInfo* from = here ? p.info(send_type) : nullptr;
+  TypeInfo* to = in_place ? nullptr : p.info(receive_type);
   if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
   if (!usable(p, Form::scatterv, from, to)) return Fate::type;
   if (!in_place && receive_count < 0) return Fate::other;
@@ -233,7 +263,7 @@ Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
     const Blocks blocks = read_blocks(p, send_counts, displacements, *from);
     if (blocks.bad) return Fate::other;
     if (p.no_memory) return Fate::covered;
-    const Side side = send_blocks(p, send, blocks, *from);
+    const Side side = send_blocks(p, send, blocks);
     p.call.send = side.base;
     p.call.send_bytes = side.bytes;
     p.call.send_offsets = side.offsets;
@@ -248,8 +278,8 @@ template <class Count>
 Fate prepare_Allgather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                        Count receive_count, MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
-  TypeInfo* from = in_place ? nullptr : type_info(send_type);
-  TypeInfo* to = type_info(receive_type);
+  TypeInfo* from = in_place ? nullptr : p.info(send_type);
+  TypeInfo* to = p.info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
   if (!usable(p, Form::allgather, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
@@ -270,8 +300,8 @@ Fate prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Dat
                         void* receive, const Count* receive_counts, const Displacement* displacements,
                         MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
-  TypeInfo* from = in_place ? nullptr : type_info(send_type);
-  TypeInfo* to = type_info(receive_type);
+  TypeInfo* from = in_place ? nullptr : p.info(send_type);
+  TypeInfo* to = p.info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
   if (!usable(p, Form::allgatherv, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || receive_counts == nullptr || displacements == nullptr ||
@@ -285,7 +315,7 @@ Fate prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Dat
   const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
   if (blocks.bad) return Fate::other;
   if (p.no_memory) return Fate::covered;
-  const Side side = receive_blocks(p, receive, blocks, *to, in_place);
+  const Side side = receive_blocks(p, receive, blocks, in_place);
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;
@@ -297,8 +327,8 @@ template <class Count>
 Fate prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
                       Count receive_count, MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
-  TypeInfo* from = in_place ? nullptr : type_info(send_type);
-  TypeInfo* to = type_info(receive_type);
+  TypeInfo* from = in_place ? nullptr : p.info(send_type);
+  TypeInfo* to = p.info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
   if (!usable(p, Form::alltoall, from, to)) return Fate::type;
   if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
@@ -322,8 +352,8 @@ Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
                        const Count* receive_counts, const Displacement* receive_displacements,
                        MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
-  TypeInfo* from = in_place ? nullptr : type_info(send_type);
-  TypeInfo* to = type_info(receive_type);
+  TypeInfo* from = in_place ? nullptr : p.info(send_type);
+  TypeInfo* to = p.info(receive_type);
   if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
   if (!usable(p, Form::alltoallv, from, to)) return Fate::type;
   if ((!in_place && (send_counts == nullptr || send_displacements == nullptr)) || receive_counts == nullptr ||
@@ -341,7 +371,7 @@ Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
     const Blocks blocks = read_blocks(p, send_counts, send_displacements, *from);
     if (blocks.bad) return Fate::other;
     if (p.no_memory) return Fate::covered;
-    const Side side = send_blocks(p, send, blocks, *from);
+    const Side side = send_blocks(p, send, blocks);
     p.call.send = side.base;
     p.call.send_bytes = side.bytes;
     p.call.send_offsets = side.offsets;
@@ -349,7 +379,45 @@ Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
   const Blocks blocks = read_blocks(p, receive_counts, receive_displacements, *to);
   if (blocks.bad) return Fate::other;
   if (p.no_memory) return Fate::covered;
-  const Side side = receive_blocks(p, receive, blocks, *to, in_place);
+  const Side side = receive_blocks(p, receive, blocks, in_place);
+  p.call.receive = side.base;
+  p.call.receive_bytes = side.bytes;
+  p.call.receive_offsets = side.offsets;
+  return Fate::covered;
+}
+
+template <class Count, class Displacement>
+Fate prepare_Alltoallw(Prepared& p, const void* send, const Count* send_counts,
+                       const Displacement* send_displacements, const MPI_Datatype* send_types, void* receive,
+                       const Count* receive_counts, const Displacement* receive_displacements,
+                       const MPI_Datatype* receive_types) {
+  const bool in_place = send == MPI_IN_PLACE;
+  if ((!in_place && (send_counts == nullptr || send_displacements == nullptr || send_types == nullptr)) ||
+      receive_counts == nullptr || receive_displacements == nullptr || receive_types == nullptr ||
+      misplaced(p, Form::alltoallw, receive, most_of(p, receive_counts)))
+    return Fate::other;
+  if (send_types == receive_types && send_counts == receive_counts &&
+      aliased(p, Form::alltoallw, send, receive, most_of(p, send_counts)))
+    return Fate::other;
+  Fate fate = Fate::covered;
+  p.call.kind = message::Kind::alltoall;
+  p.call.send = message::in_place;
+  const Blocks to = read_blocks(p, receive_counts, receive_displacements, receive_types, false, fate);
+  if (fate != Fate::covered || to.bad) return fate == Fate::covered ? Fate::other : fate;
+  if (p.no_memory) return Fate::covered;
+  if (!in_place) {
+    const Blocks from = read_blocks(p, send_counts, send_displacements, send_types, true, fate);
+    if (fate != Fate::covered || from.bad) return fate == Fate::covered ? Fate::other : fate;
+    if (p.no_memory) return Fate::covered;
+    if (compares_lengths() &&
+        from.counts[p.member] * from.type(p.member).size != to.counts[p.member] * to.type(p.member).size)
+      return Fate::other;
+    const Side side = send_blocks(p, send, from);
+    p.call.send = side.base;
+    p.call.send_bytes = side.bytes;
+    p.call.send_offsets = side.offsets;
+  }
+  const Side side = receive_blocks(p, receive, to, in_place);
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;

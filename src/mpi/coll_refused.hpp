@@ -31,6 +31,7 @@ enum class Form : int {
   allgatherv,
   alltoall,
   alltoallv,
+  alltoallw,
   count
 };
 
@@ -40,6 +41,7 @@ struct Refused {
   bool first_in_place = false;    // of MPI_Exscan: a receive buffer of rank 0, which gets nothing
   bool first_null = false;
   bool uncommitted_send = false, uncommitted_receive = false;  // types
+  bool null_type_of_none = false;  // of MPI_Alltoallw: MPI_DATATYPE_NULL, for 0 elements
 };
 extern Refused g_refused[static_cast<int>(Form::count)][2];  // of blocking and of non-blocking calls
 

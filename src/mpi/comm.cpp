@@ -8,17 +8,18 @@
 
 #include <mutex>
 #include <new>
-#include <unordered_map>
 
 #include "message/atomic.hpp"
-#include "mpi/comm_members.hpp"
+#include "mpi/comm_group.hpp"
 
 namespace nigh::mpi {
 namespace {
 
+constexpr std::size_t bucket_count = 256;
+
 struct Book {
   std::mutex lock;
-  std::unordered_map<std::uintptr_t, CommState*> states;
+  CommState* buckets[bucket_count] = {};  // chains by CommState::next
   CommState* spare = nullptr;
   int keyval = MPI_KEYVAL_INVALID;
   int dead_code = MPI_ERR_OTHER;
@@ -27,6 +28,13 @@ struct Book {
 Book& book() {
   static auto* made = new Book;  // never destroyed: callbacks come until the very end
   return *made;
+}
+
+// Where the state of a handle hangs, or would hang.
+CommState** place_of(std::uintptr_t bits) {
+  CommState** at = &book().buckets[(bits * 0x9e3779b97f4a7c15u) >> 56];
+  while (*at && (*at)->handle.load(std::memory_order_relaxed) != bits) at = &(*at)->next;
+  return at;
 }
 
 CommState g_nobody;                                      // its handle, 0, is no communicator's
@@ -69,13 +77,12 @@ CommState* comm_state_slow(MPI_Comm comm) {
   if (unknown.load(std::memory_order_acquire) == bits) return nullptr;
   Book& all = book();
   const std::lock_guard guard(all.lock);
-  const auto found = all.states.find(bits);
-  if (found == all.states.end()) {
+  CommState* found = *place_of(bits);
+  if (found)
+    g_comm_cache[comm_cache_index(bits)].store(found, std::memory_order_release);
+  else
     unknown.store(bits, std::memory_order_release);
-    return nullptr;
-  }
-  g_comm_cache[comm_cache_index(bits)].store(found->second, std::memory_order_release);
-  return found->second;
+  return found;
 }
 
 CommState* new_state(MPI_Comm comm) {
@@ -98,7 +105,9 @@ bool enter_state(CommState& state) {
   const bool predefined = state.comm == MPI_COMM_WORLD || state.comm == MPI_COMM_SELF;
   if (!predefined && real().Comm_set_attr(state.comm, all.keyval, &state) != MPI_SUCCESS) return false;
   const std::lock_guard guard(all.lock);
-  all.states[bits] = &state;
+  CommState** place = place_of(bits);
+  state.next = *place ? (*place)->next : nullptr;  // of a handle that was freed unseen
+  *place = &state;
   state.handle.store(bits, std::memory_order_release);
   g_unknown[comm_cache_index(bits)].store(0, std::memory_order_release);
   return true;
@@ -108,22 +117,21 @@ bool enter_state(CommState& state) {
 void drop_state(CommState& state) {
   Book& all = book();
   const auto bits = state.handle.load(std::memory_order_relaxed);
-  if (state.group) note_group_gone();
   if (bits != 0) tell_freed(state);
   {
     const std::lock_guard guard(all.lock);
+    if (CommState** place = place_of(bits); *place == &state) *place = state.next;
     state.handle.store(0, std::memory_order_release);
     auto& entry = g_comm_cache[comm_cache_index(bits)];
     if (entry.load(std::memory_order_relaxed) == &state) entry.store(&g_nobody, std::memory_order_release);
-    all.states.erase(bits);
   }
-  delete state.group;
+  drop_group(state);
   if (state.hierarchy && state.hierarchy->leaders != MPI_COMM_NULL)
     real().Comm_free(&state.hierarchy->leaders);
   delete state.hierarchy;
-  state.group = nullptr;
   state.hierarchy = nullptr;
-  state.coll = state.p2p = nullptr;
+  state.coll = nullptr;
+  state.together = false;
   state.context = state.made = 0;
   state.why = Fate::distant;
   state.world.clear();
@@ -156,8 +164,9 @@ void comms_stop() {
     CommState* state = nullptr;
     {
       const std::lock_guard guard(all.lock);
-      if (all.states.empty()) break;
-      state = all.states.begin()->second;
+      for (CommState* first : all.buckets)
+        if (first) state = first;
+      if (!state) break;
     }
     drop_state(*state);
   }

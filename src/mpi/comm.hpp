@@ -3,7 +3,7 @@
 //
 // What we know of a communicator. States are made by the hooks on the functions that make communicators
 // (comm_make.cpp) and found again by comm_state(), a look into a small direct-mapped cache. A communicator
-// that we have not seen made (MPI_Comm_idup, spawn, connect, sessions) has none: nullptr, and its calls are
+// that we have not seen made (spawn, connect, sessions) has none: nullptr, and its calls are
 // the library's. A state's memory is recycled but never given back, so that a stale look at it reads a handle
 // that doesn't match.
 #pragma once
@@ -45,15 +45,16 @@ struct CommState {
   int peers = 0;           // those that ranks name in point-to-point: size, or the remote group's
   std::vector<int> world;  // peer -> rank in MPI_COMM_WORLD, or -1
   std::vector<int> space;  // peer -> rank in the space when point-to-point with it may be ours, else -1
-  message::Group* group =
-      nullptr;                     // collectives in place; nullptr: the library's. Same answer on all members
+  bool together = false;   // all members reach each other: they may have a group
+  // Collectives in place. Until the first one there are only this member's cells, which it has told its peers
+  // of (comm_group.hpp). Both null: the library's, on all members alike.
+  message::Group* group = nullptr;
+  message::Cells* cells = nullptr;
   Hierarchy* hierarchy = nullptr;  // then `group` is this node's part only (nullptr: alone on its node)
   Fate why = Fate::distant;        // without a group: what to count
   std::uint64_t made = 0;          // communicators made from this one: part of their contexts
   CommState* next = nullptr;       // among those to be used again
-  // For the files of collectives and of point-to-point: theirs, freed by their comm hooks (below).
-  void* coll = nullptr;
-  void* p2p = nullptr;
+  void* coll = nullptr;            // of the files of collectives, freed by their comm hooks (below)
 };
 
 // Told of every state that was made (all else of it is filled) and will be freed. A hook that still needs the
@@ -87,6 +88,10 @@ void comms_stop();   // frees all states
 // Makes the state of a new communicator, called by all its members; on MPI_COMM_NULL does nothing. `name`:
 // equal on all members and never used before among them.
 void make_state(MPI_Comm comm, std::uint64_t name);
+// The same for a communicator with the members of `parent`, in two steps: before the library makes it, when
+// no peer can have it yet, and after. On MPI_COMM_NULL (it could not be made) the second undoes the first.
+CommState* begin_copy(CommState& parent, std::uint64_t name);
+void end_copy(CommState& copy, MPI_Comm comm);
 // Enters it so that comm_state() finds it; false: no memory, or the library refused the attribute.
 CommState* new_state(MPI_Comm comm);
 bool enter_state(CommState& state);

@@ -1,13 +1,16 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the members of a new communicator become a group of the space. All of them know alike whether they can,
-// from what the ranks showed each other when the job started; so all or none call the allgather that tells
-// where everyone's cells lie. A member without memory says so in it, and then none has a group.
+// See comm_group.hpp.
+#include "mpi/comm_group.hpp"
+
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <new>
 
 #include "mpi/comm_members.hpp"
+#include "mpi/directory.hpp"
 #include "mpi/handlers.hpp"
 #include "mpi/reserve.hpp"
 
@@ -18,6 +21,96 @@ namespace {
 // member says that it has no cells.
 constexpr int most_groups = 4096;
 std::atomic<int> g_groups = 0;
+
+// A member's cells; null: it has none. False: it has not said yet.
+bool cells_of(int seat, std::uint64_t context, message::Cells*& cells) {
+  cells = nullptr;
+  const auto& page = *static_cast<const Page*>(process().space->root(seat, space::Root::mpi));
+  return heard(page, context, cells) || page.aside.load(std::memory_order_acquire) != 0;
+}
+
+enum class Said { all, one_has_none, not_all };
+// Whether all other members have announced their cells. On `all`, `each` is called with each one's.
+template <class Each>
+Said ask_all(const Membership& who, Each&& each) {
+  message::Cells* cells = nullptr;
+  for (int i = 0; i < static_cast<int>(who.seats.size()); ++i) {
+    if (i == who.member) continue;
+    if (!cells_of(who.seats[static_cast<std::size_t>(i)], who.context, cells)) return Said::not_all;
+    if (!cells) return Said::one_has_none;
+  }
+  for (int i = 0; i < static_cast<int>(who.seats.size()); ++i) {
+    if (i == who.member) continue;
+    cells_of(who.seats[static_cast<std::size_t>(i)], who.context, cells);
+    each(cells);
+  }
+  return Said::all;
+}
+
+// Cells of this rank whose group is gone. They are used again when no peer can read them any more.
+class CellPool {
+ public:
+  // Null: no memory.
+  message::Cells* take(int members) {
+    const std::lock_guard guard(lock_);
+    ++taken_;
+    const std::size_t most = taken_ + resting_.size();
+    if (resting_.capacity() < most) resting_.reserve(2 * most);  // give() needs no memory
+    for (Resting& one : resting_) {
+      if (!rested(one)) continue;
+      message::Cells* cells = one.cells;
+      message::Group::renew(cells, members, one.met);
+      if (&one != &resting_.back()) one = std::move(resting_.back());
+      resting_.pop_back();
+      return cells;
+    }
+    return message::Group::make_cells(*process().space, members, process().waiter->patience().crowded);
+  }
+  // `met`: its group has departed.
+  void give(message::Cells* cells, bool met, Membership&& who) {
+    const std::lock_guard guard(lock_);
+    --taken_;
+    resting_.push_back({.cells = cells, .met = met, .departed = met, .who = std::move(who)});
+    if (resting_.size() <= most_resting) return;
+    std::erase_if(resting_, [](Resting& one) {
+      if (!rested(one)) return false;
+      process().space->release(one.cells);
+      return true;
+    });
+  }
+
+ private:
+  static constexpr std::size_t most_resting = 16;
+  struct Resting {
+    message::Cells* cells = nullptr;
+    bool met = false, departed = false;
+    Membership who;
+  };
+
+  // Nobody can read the cells any more. A member that has not called a collective of the communicator up to
+  // its end has no peer that has: nobody will look for its cells. (One that has, in a wrong program, is
+  // waited for.)
+  static bool rested(Resting& one) {
+    if (!one.departed && message::Group::visited(one.cells)) {
+      const Said said = ask_all(one.who, message::Group::leave_peer);
+      if (said == Said::one_has_none) return tell(one.who.context, nullptr);
+      if (said == Said::not_all) return false;
+      one.departed = true;
+    }
+    if (one.departed && !message::Group::left(one.cells)) return false;
+    forget(one.who.context);
+    return true;
+  }
+
+  std::mutex lock_;
+  std::vector<Resting> resting_;
+  std::size_t taken_ = 0;  // that may still be given back
+};
+
+CellPool& pool() {
+  static auto* made = new CellPool;  // never destroyed: callbacks come until the very end
+  return *made;
+}
 
 // What a member tells the others of a communicator.
 struct Word {
@@ -46,31 +139,41 @@ plan::Levels levels_for(const std::vector<int>& space_ranks) {
 
 // With the reserve whole, all that comes after the talk can be made; else this member has no cells.
 message::Cells* cells_for(std::size_t members) {
-  if (!reserve_fill()) return nullptr;
-  return g_groups.load(std::memory_order_relaxed) < most_groups
-             ? message::Group::make_cells(*process().space, static_cast<int>(members),
-                                          process().waiter->patience().crowded)
-             : nullptr;
+  if (!reserve_fill() || g_groups.load(std::memory_order_relaxed) >= most_groups) return nullptr;
+  message::Cells* cells = pool().take(static_cast<int>(members));
+  if (cells) g_groups.fetch_add(1, std::memory_order_relaxed);
+  return cells;
+}
+
+// Nobody has met them, and nobody will.
+void take_back(message::Cells* cells) {
+  g_groups.fetch_sub(1, std::memory_order_relaxed);
+  process().space->release(cells);
 }
 
 message::Group* group_of(int member, std::vector<message::Cells*> cells, std::vector<int> space_ranks) {
   const plan::Levels levels = levels_for(space_ranks);
+  for (message::Cells* one : cells) message::Group::visit(one);
   auto* group = new message::Group(*process().space, *process().waiter, member, std::move(cells),
                                    std::move(space_ranks), levels);
-  g_groups.fetch_add(1, std::memory_order_relaxed);
+  group->set_reproducible(process().reproducible);
   return group;
 }
 
-void group_here(CommState& state, std::vector<int> seats) {
-  message::Cells* mine = cells_for(seats.size());
-  std::vector<message::Cells*> cells(seats.size());
-  if (real().Allgather(&mine, sizeof mine, MPI_BYTE, cells.data(), sizeof mine, MPI_BYTE, state.comm) !=
-          MPI_SUCCESS ||
-      std::find(cells.begin(), cells.end(), nullptr) != cells.end()) {
-    state.why = Fate::memory;
-    return;
+enum class Met { all, one_has_none, one_is_dead };
+Met wait_for_cells(const Membership& who, std::vector<message::Cells*>& cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (static_cast<int>(i) == who.member) continue;
+    const int seat = who.seats[i];
+    const auto said = [&] { return cells_of(seat, who.context, cells[i]); };
+    if (process().waiter->until(said, seat) == message::Waited::peer_dead) return Met::one_is_dead;
+    if (!cells[i]) return Met::one_has_none;
   }
-  state.group = group_of(state.rank, std::move(cells), std::move(seats));
+  return Met::all;
+}
+
+Membership membership_of(const CommState& state) {
+  return {.context = state.context, .member = state.rank, .seats = seats_of(state)};
 }
 
 // The members of each node, and who leads it: nodes are numbered by their first members.
@@ -126,16 +229,85 @@ void group_hierarchy(CommState& state, const std::vector<int>& members) {
 
 }  // namespace
 
+bool announce(std::uint64_t context, std::size_t members, message::Cells*& cells) {
+  cells = cells_for(members);
+  return tell_first(context, cells);
+}
+
+void withdraw(std::uint64_t context, message::Cells* cells) {
+  tell(context, nullptr);
+  if (cells) take_back(cells);
+}
+
+std::vector<int> seats_of(const CommState& state) {
+  std::vector<int> seats;
+  seats.reserve(state.world.size());
+  for (const int world : state.world)
+    seats.push_back(process().space_of_world[static_cast<std::size_t>(world)]);
+  return seats;
+}
+
+message::Group* meet(Membership who, message::Cells* cells) {
+  reserve_fill();
+  std::vector<message::Cells*> all(who.seats.size());
+  all[static_cast<std::size_t>(who.member)] = cells;
+  if (!cells) return nullptr;
+  const Met met = wait_for_cells(who, all);
+  if (met == Met::all) return group_of(who.member, std::move(all), std::move(who.seats));
+  if (met == Met::one_is_dead) return nullptr;  // others may have met before: the cells stay
+  // Those who have not looked yet find another one without cells, or this one.
+  withdraw(who.context, cells);
+  return nullptr;
+}
+
+void part(message::Group* group, std::uint64_t context) {
+  g_groups.fetch_sub(1, std::memory_order_relaxed);
+  pool().give(group->depart(), true, {.context = context});
+  delete group;
+}
+
+void part(Membership&& who, message::Cells* cells) {
+  g_groups.fetch_sub(1, std::memory_order_relaxed);
+  pool().give(cells, false, std::move(who));
+}
+
+void announce_group(CommState& state) {
+  if (announce(state.context, state.world.size(), state.cells)) {
+    if (!state.cells) state.why = Fate::memory;
+    return;
+  }
+  say("no memory for a communicator's collectives");
+  real().Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+}
+
 void make_group(CommState& state, const std::vector<int>& members) {
   state.why = members.size() < 2 ? Fate::alone : Fate::distant;
   if (members.size() < 2 || !process().on(Part::coll)) return;
   std::vector<int> seats;
-  if (all_here(members, seats))
-    group_here(state, std::move(seats));
-  else if (process().hierarchy)
+  state.together = all_here(members, seats);
+  if (state.together) {
+    announce_group(state);
+    for (const int seat : seats)  // one may wait already
+      if (seat != process().space->rank()) process().waiter->ring(seat);
+  } else if (process().hierarchy) {
     group_hierarchy(state, members);
+  }
 }
 
-void note_group_gone() { g_groups.fetch_sub(1, std::memory_order_relaxed); }
+void meet_group(CommState& state) {
+  state.group = meet(membership_of(state), state.cells);
+  state.cells = nullptr;
+  if (!state.group) state.why = Fate::memory;
+}
+
+void drop_group(CommState& state) {
+  if (state.group) part(state.group, state.context);
+  if (state.cells && message::Group::visited(state.cells))
+    part(membership_of(state), state.cells);
+  else if (state.cells)
+    part({.context = state.context}, state.cells);  // nobody is to be asked
+  state.group = nullptr;
+  state.cells = nullptr;
+}
 
 }  // namespace nigh::mpi

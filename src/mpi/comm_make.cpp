@@ -3,9 +3,7 @@
 //
 // The functions that make communicators: the library makes them, we note who is in them. Members agree on a
 // context without a message: it is worked out of the parent's context, of how many communicators the parent
-// has borne (the same count on all, since making one is collective) and of who the members are. Where all
-// members have us and reach each other, they tell each other where their cells are by one small allgather of
-// the library, right after the communicator was made, when all of them are in the same call anyway.
+// has borne (the same count on all, since making one is collective) and of who the members are.
 #include "mpi/comm.hpp"
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "mpi/away.hpp"
 #include "mpi/comm_members.hpp"
 #include "mpi/ours.hpp"
+#include "mpi/request.hpp"
 
 namespace nigh::mpi {
 
@@ -48,18 +47,80 @@ int make(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) {
   return code;
 }
 
+// The same of one that makes a communicator with the same members in the same order.
+template <class Call>
+int copy(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) {
+  CommState* state = comm_state(parent);
+  const Away away;
+  CommState* copied = state ? begin_copy(*state, mix(state->context, ++state->made)) : nullptr;
+  const int code = call();
+  count(function, state ? Fate::covered : Fate::foreign);
+  if (copied) end_copy(*copied, code == MPI_SUCCESS ? *made : MPI_COMM_NULL);
+  return code;
+}
+
+// A communicator under way: it is known when the program learns that the library has made it.
+class Copying final : public Operation {
+ public:
+  Copying(CommState& state, MPI_Comm* made) : state_(&state), made_(made) {}
+  MPI_Request* request() { return &request_; }
+  bool advance() override {
+    int done = 0;
+    if (request_ != MPI_REQUEST_NULL) error_ = real().Test(&request_, &done, MPI_STATUS_IGNORE);
+    return done != 0 || error_ != MPI_SUCCESS || request_ == MPI_REQUEST_NULL;
+  }
+  int end(MPI_Status& /*status*/) override {
+    end_copy(*state_, error_ == MPI_SUCCESS ? *made_ : MPI_COMM_NULL);
+    return error_;  // which the library has raised
+  }
+  void release() override { delete this; }
+
+ private:
+  CommState* state_;
+  MPI_Comm* made_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  int error_ = MPI_SUCCESS;
+};
+
+template <class Call>
+int copy_later(Function function, MPI_Comm parent, MPI_Comm* made, MPI_Request* request, Call&& call) {
+  CommState* state = comm_state(parent);
+  CommState* copied =
+      state && request && made ? begin_copy(*state, mix(state->context, ++state->made)) : nullptr;
+  count(function, copied ? Fate::covered : Fate::foreign);
+  if (!copied) return call(request);
+  auto* copying = new Copying(*copied, made);
+  const int code = call(copying->request());
+  if (code == MPI_SUCCESS && adopt(copying, request)) return MPI_SUCCESS;
+  end_copy(*copied, MPI_COMM_NULL);
+  if (code == MPI_SUCCESS) *request = *copying->request();  // no carrier: the new one stays unknown
+  copying->release();
+  return code;
+}
+
 }  // namespace
 }  // namespace nigh::mpi
 
 using namespace nigh::mpi;
 
 int nigh_mpi_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
-  return make(Function::Comm_dup, comm, made, [&] { return real().Comm_dup(comm, made); });
+  return copy(Function::Comm_dup, comm, made, [&] { return real().Comm_dup(comm, made); });
 }
 
 int nigh_mpi_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
-  return make(Function::Comm_dup_with_info, comm, made,
+  return copy(Function::Comm_dup_with_info, comm, made,
               [&] { return real().Comm_dup_with_info(comm, info, made); });
+}
+
+int nigh_mpi_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+  return copy_later(Function::Comm_idup, comm, made, request,
+                    [&](MPI_Request* under_way) { return real().Comm_idup(comm, made, under_way); });
+}
+
+int nigh_mpi_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
+  return copy_later(
+      Function::Comm_idup_with_info, comm, made, request,
+      [&](MPI_Request* under_way) { return real().Comm_idup_with_info(comm, info, made, under_way); });
 }
 
 int nigh_mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {

@@ -8,6 +8,7 @@
 #include <new>
 #include <numeric>
 
+#include "mpi/comm_group.hpp"
 #include "mpi/reserve.hpp"
 
 namespace nigh::mpi {
@@ -105,6 +106,32 @@ std::uint64_t members_hash(MPI_Comm comm) {
   int inter = 0;
   real().Comm_test_inter(comm, &inter);
   return members_hash(local_members(comm), inter ? remote_members(comm) : std::vector<int>{});
+}
+
+CommState* begin_copy(CommState& parent, std::uint64_t name) {
+  reserve_fill();
+  CommState* copy = new_state(MPI_COMM_NULL);
+  if (!copy) return nullptr;
+  copy->context = mix(name, parent.context) | 1;
+  copy->inter = parent.inter;
+  copy->rank = parent.rank;
+  copy->size = parent.size;
+  copy->peers = parent.peers;
+  copy->world = parent.world;
+  copy->space = parent.space;
+  copy->why = parent.inter ? Fate::inter : Fate::distant;
+  copy->together = parent.together;
+  if (copy->together) announce_group(*copy);
+  return copy;
+}
+
+void end_copy(CommState& copy, MPI_Comm comm) {
+  copy.comm = comm;
+  if (comm != MPI_COMM_NULL && !copy.inter && !copy.together) make_group(copy, copy.world);
+  if (comm != MPI_COMM_NULL && enter_state(copy))
+    tell_made(copy);
+  else
+    drop_state(copy);
 }
 
 void make_state(MPI_Comm comm, std::uint64_t name) {

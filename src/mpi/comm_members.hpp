@@ -22,9 +22,4 @@ std::vector<int> remote_members(MPI_Comm comm);  // of an inter-communicator
 std::uint64_t members_hash(const std::vector<int>& local, const std::vector<int>& remote);
 std::uint64_t members_hash(MPI_Comm comm);
 
-// Gives the state its group when all members reach each other (or each node's do, with NIGH_MPI_HIERARCHY);
-// `members` as of local_members. Collective over the communicator.
-void make_group(CommState& state, const std::vector<int>& members);
-void note_group_gone();
-
 }  // namespace nigh::mpi

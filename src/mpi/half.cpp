@@ -39,7 +39,7 @@ struct Row {
 };
 
 // The arguments of a function without a version of ours that say how many bytes a call moves.
-enum class Shape { none, elements, element, blocks, neighbor_block, neighbor_blocks, neighbor_types, types };
+enum class Shape { none, elements, element, blocks, neighbor_block, neighbor_blocks, neighbor_types };
 struct Moved {
   Shape shape = Shape::none;
   std::size_t count = 0, type = 0;  // places of the arguments that say it
@@ -47,8 +47,6 @@ struct Moved {
 constexpr Moved moved(Function function) {
   const std::string_view name = std::string_view(function_names[static_cast<int>(function)]).substr(4);
   const bool ends = name.ends_with("_end"), at = name.find("_at") != name.npos;
-  if (name == "Alltoallw" || name == "Alltoallw_c" || name == "Ialltoallw" || name == "Ialltoallw_c")
-    return {Shape::types, 5, 7};
   if (name.starts_with("Neighbor_alltoallw")) return {Shape::neighbor_types, 5, 7};
   if (name.starts_with("Neighbor_alltoallv")) return {Shape::neighbor_blocks, 5, 7};
   if (name.starts_with("Neighbor_allgatherv")) return {Shape::neighbor_blocks, 4, 6};
@@ -77,9 +75,7 @@ std::uint64_t bytes_moved(const Tuple& arguments) {
     const auto& type = std::get<how.type>(arguments);
     const auto& count = std::get<how.count>(arguments);
     const MPI_Comm comm = std::get<how.type + 1>(arguments);
-    if constexpr (how.shape == Shape::types)
-      return coll::bytes_of_blocks(count, type, coll::members_of(comm).size);
-    else if constexpr (how.shape == Shape::neighbor_block)
+    if constexpr (how.shape == Shape::neighbor_block)
       return static_cast<unsigned>(coll::sources_of(comm)) * coll::bytes_of_elements(count, type);
     else
       return coll::bytes_of_blocks(count, type, coll::sources_of(comm));
@@ -108,7 +104,7 @@ struct Around<function, Member> {
   }
 };
 
-// Of point-to-point what waits, where it is the library's; of collectives what is always the library's.
+// Of point-to-point what waits, where it is the library's.
 constexpr bool waits(Function function) {
   switch (function) {
     case Function::Send:
@@ -128,11 +124,7 @@ constexpr bool waits(Function function) {
     case Function::Recv_c:
     case Function::Sendrecv_c:
     case Function::Sendrecv_replace_c:
-    case Function::Mrecv_c:
-    case Function::Alltoallw:
-    case Function::Alltoallw_c:
-    case Function::Ialltoallw:
-    case Function::Ialltoallw_c: return true;
+    case Function::Mrecv_c: return true;
     default: return function_parts[static_cast<int>(function)] == Part::away;
   }
 }

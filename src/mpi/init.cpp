@@ -80,6 +80,7 @@ void set_up() noexcept {
   } catch (const std::exception&) {
     say("there is no memory for nigh's part of MPI: it runs as without nigh");
     g_process.started = false;
+    if (g_process.page) g_process.page->aside.store(1);
   }
   cover(Function::Finalize);
 }

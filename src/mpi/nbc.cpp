@@ -13,6 +13,7 @@
 
 #include "message/atomic.hpp"
 #include "mpi/away.hpp"
+#include "mpi/comm_group.hpp"
 #include "mpi/request_table.hpp"
 
 namespace nigh::mpi::coll {
@@ -34,6 +35,7 @@ void enlist(Nbc* call) {
   while (!try_hold()) message::yield_cpu();
   Nbc* other = first.load(std::memory_order_relaxed);
   call->next = other;
+  call->before = nullptr;
   if (other != nullptr) other->before = call;
   first.store(call, std::memory_order_relaxed);
   let_go();
@@ -61,10 +63,14 @@ void start() {
   hook = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
   hooked = hook != nullptr;
 }
-void begin() {
+}  // namespace
+
+void let_library_drive() {
   if (!hooked || begun.load(std::memory_order_relaxed) || begun.exchange(true)) return;
   hook(driven_by_library);  // fails without memory only; then our own waits still drive
 }
+namespace {
+
 void stop() {
   auto remove = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "opal_progress_unregister"));
   if (remove && begun.exchange(false)) remove(driven_by_library);
@@ -86,36 +92,42 @@ bool drive_calls() {
   return moved;
 }
 
-Nbc::Nbc(CommState& state) : coll_(coll_of(state)), comm_(state.comm) {
+Nbc::Nbc(Coll& coll, MPI_Comm comm, int members, int member) : coll_(&coll), comm_(comm) {
   driven = true;
-  prepared.members = state.size;
-  prepared.member = state.rank;
+  prepared.members = members;
+  prepared.member = member;
   prepared.outlives_call = true;
 }
 
-Nbc* new_nbc(CommState& state) { return new (std::nothrow) Nbc(state); }
+Nbc* new_nbc(CommState& state) {
+  return new (std::nothrow) Nbc(*coll_of(state), state.comm, state.size, state.rank);
+}
 void drop_nbc(Nbc* call) { delete call; }
+
+void Nbc::begin() {
+  hold_types(prepared);
+  coll_->holders.fetch_add(1, std::memory_order_relaxed);
+  if (!hooked) g_under_way.fetch_add(1, std::memory_order_relaxed);
+  outcome_ = Outcome::pending;
+  enlist(this);
+  if (prepared.nothing || prepared.no_memory) {
+    ended(prepared.nothing ? Outcome::ok : Outcome::no_memory);
+  } else {
+    pending_ = coll_->group->start(prepared.call);
+    if (pending_ == nullptr) ended(Outcome::no_memory);
+  }
+}
 
 int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request) {
   Coll& coll = *call->coll_;
-  Prepared& p = call->prepared;
-  begin();
+  let_library_drive();
   coll.enter();  // keeps others from driving it before it is started
   if (!adopt(call, request)) {
     coll.leave();
     drop_nbc(call);
     return raise(comm, Outcome::no_memory);
   }
-  hold_types(p);
-  coll.holders.fetch_add(1, std::memory_order_relaxed);
-  if (!hooked) g_under_way.fetch_add(1, std::memory_order_relaxed);
-  enlist(call);
-  if (p.nothing || p.no_memory) {
-    call->ended(p.nothing ? Outcome::ok : Outcome::no_memory);
-  } else {
-    call->pending_ = coll.group->start(p.call);
-    if (call->pending_ == nullptr) call->ended(Outcome::no_memory);
-  }
+  call->begin();
   coll.leave();
   if (process().multiple && !hooked) call_stand_in();
   return MPI_SUCCESS;
@@ -129,8 +141,7 @@ void Nbc::ended(Outcome outcome) {
 
 void Nbc::land(Outcome outcome, bool may_call) {
   pending_ = nullptr;
-  landed_ =
-      outcome == Outcome::ok && !may_call && prepared.unpack_type != nullptr && prepared.unpack_type->opaque;
+  landed_ = outcome == Outcome::ok && !may_call && unpacks_opaque(prepared);
   if (!landed_) ended(outcome == Outcome::ok && !finish(prepared) ? Outcome::no_memory : outcome);
 }
 
@@ -154,13 +165,17 @@ int Nbc::end(MPI_Status& /*status*/) {
   return code_of(comm_, outcome_.load());
 }
 
-void Nbc::release() {
+void Nbc::forget_call() {
   delist(this);
   Coll* coll = coll_;
-  delete this;
   if (coll->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  delete coll->group;  // the communicator has gone before
+  if (coll->group != nullptr) part(coll->group, coll->context);  // the communicator has gone before
   delete coll;
+}
+
+void Nbc::release() {
+  forget_call();
+  delete this;
 }
 
 void retire(Coll* coll, CommState& state) {

@@ -11,9 +11,10 @@
 
 namespace nigh::mpi::coll {
 
-class Nbc final : public Operation {
+class Nbc : public Operation {
  public:
-  explicit Nbc(CommState& state);
+  Nbc(Coll& coll, MPI_Comm comm, int members, int member);
+  virtual ~Nbc() = default;
   bool advance() override { return go_on(true); }
   // Without `may_call`, what only the library can unpack stays for later.
   bool go_on(bool may_call);
@@ -25,14 +26,19 @@ class Nbc final : public Operation {
 
   Prepared prepared;
 
+ protected:
+  void begin();        // what `prepared` says; this member is in `coll_`
+  void forget_call();  // after end()
+
+  Coll* coll_;
+  MPI_Comm comm_;
+
  private:
   friend int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
   friend void drop_nbc(Nbc* call);
   void ended(message::Outcome outcome);
   void land(message::Outcome outcome, bool may_call);
 
-  Coll* coll_;
-  MPI_Comm comm_;
   message::Group::Pending* pending_ = nullptr;
   std::atomic<message::Outcome> outcome_ = message::Outcome::pending;
   bool landed_ = false;  // all is here, and not yet unpacked
@@ -46,6 +52,9 @@ Nbc* new_nbc(CommState& state);
 void drop_nbc(Nbc* call);  // one that was not started
 // Starts what `call->prepared` says.
 int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
+
+// The library drives calls from now on, if it can; who makes none pays nothing for it.
+void let_library_drive();
 
 // The communicator goes away: the group lives as long as the calls of it.
 void retire(Coll* coll, CommState& state);

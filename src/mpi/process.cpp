@@ -201,7 +201,10 @@ bool start_process() {
   real().Query_thread(&me.thread_level);
   me.multiple = me.thread_level == MPI_THREAD_MULTIPLE;
   me.contended = me.multiple;
-  if (!meet() || !make_parts()) return false;
+  if (!meet() || !make_parts()) {
+    if (me.page) me.page->aside.store(1);
+    return false;
+  }
   if (me.world_rank == 0 && !sys::is_off("NIGH_MPI_P2P") && p2p_obstacle()) say(p2p_obstacle());
   me.started = true;
   g_reason = "";
@@ -211,6 +214,7 @@ bool start_process() {
 // The page and the doorbell stay: peers may look at them as long as this process lives.
 void stop_process() {
   Process& me = g_process;
+  me.page->aside.store(1);
   me.started = false;
   delete me.offers;
   me.offers = nullptr;

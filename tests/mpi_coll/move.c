@@ -143,6 +143,38 @@ static void one_vector(const struct setting* t, char (*stack)[SMALL_BUFFER]) {
   }
 }
 
+/* A type of its own for each block: the same pairs lie in another way on both sides; blocks of nothing. */
+static void each_its_own(const struct setting* t) {
+  int mine[64], theirs[64], send_at[64], receive_at[64];
+  MPI_Datatype send_types[64], receive_types[64];
+  char *send = heap_buffers[0], *receive = heap_buffers[1];
+  const int n = t->count, p = t->size, room = (n + 1) * 32 + 8;
+  if ((size_t)room * p > ROOM) return;
+  for (int i = 0; i < p; ++i) {
+    mine[i] = (t->rank + i + t->salt) % 4 == 0 ? 0 : n / (1 + (t->rank + 2 * i) % 3);
+    theirs[i] = (i + t->rank + t->salt) % 4 == 0 ? 0 : n / (1 + (i + 2 * t->rank) % 3);
+    send_types[i] = pairs[t->salt % 2 ? 0 : (t->rank + i) % 3];
+    receive_types[i] = pairs[t->salt % 3 ? (2 * t->rank + i) % 3 : 0];
+    send_at[i] = (p - 1 - i) * room;
+    receive_at[i] = (i + 1) % p * room;
+  }
+  for (int way = 0; way < 3; ++way) {
+    for (int i = 0; i < p && way == 2; ++i) /* in place, what two ranks exchange has one length */
+      theirs[i] = (i + t->rank + t->salt) % 4 == 0 ? 0 : n / (1 + (t->rank + i) % 4);
+    fill(send, (size_t)room * p, (uint64_t)(t->rank * 3 + t->salt));
+    fill(receive, (size_t)room * p, (uint64_t)(t->rank * 5 + t->salt + 1));
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (way == 1)
+      MPI_Ialltoallw(send, mine, send_at, send_types, receive, theirs, receive_at, receive_types, t->comm,
+                     &request);
+    else
+      MPI_Alltoallw(way == 2 ? MPI_IN_PLACE : send, mine, send_at, send_types, receive, theirs, receive_at,
+                    receive_types, t->comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    record(receive, (size_t)room * p, "%s alltoallw n=%d way=%d salt=%d", t->name, n, way, t->salt);
+  }
+}
+
 /* Displacements below the buffer. */
 static void negative(const struct setting* t) {
   int counts[64], places[64];
@@ -170,6 +202,7 @@ static void on_comm(MPI_Comm comm, const char* name, int full) {
       t.place = (c + s) % PLACES;
       one_count(&t, stack);
       one_vector(&t, stack);
+      each_its_own(&t);
     }
     if (t.size > 1) negative(&t); /* Open MPI 4.1.4 and MPICH 4.0.2 differ on a communicator of one */
   }

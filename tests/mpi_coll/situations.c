@@ -1,7 +1,7 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * situations FOLDER owed|blocked|making|away|comms|threads|errors|looks: what can go wrong between
+ * situations FOLDER owed|blocked|making|away|comms|crowd|threads|errors|looks: what can go wrong between
  * collectives and the rest of MPI. A hang is a failure (the suite has a time limit); results are checked here
  * or recorded for comparison.
  */
@@ -164,6 +164,50 @@ static void comms(void) {
   const long grown = resident_kib() - before;
   fprintf(stderr, "situations: 1500 communicators more: %ld KiB\n", grown);
   check(grown < 40000, "communicators leak memory");
+}
+
+/* Up to 300 at once, made in every way, used or not, and freed in any order, also before a peer has used its.
+ */
+static void crowd(void) {
+  enum { MOST = 300 };
+  static MPI_Comm comm[MOST];
+  static int uses[MOST];
+  int live = 0;
+  uint64_t random = 77; /* the same on all ranks */
+  for (int i = 0; i < 12000; ++i) {
+    const uint64_t pick = next_random(&random);
+    const int one = live ? (int)(next_random(&random) % (unsigned)live) : 0;
+    if (live == 0 || (pick % 5 < 2 && live < MOST)) {
+      const MPI_Comm parent = pick % 2 && live ? comm[one] : MPI_COMM_WORLD;
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (pick % 7 < 4)
+        MPI_Comm_dup(parent, &comm[live]);
+      else if (pick % 7 < 6)
+        MPI_Comm_split(parent, 0, (int)(pick / 7 % 3) * world_rank, &comm[live]);
+      else
+        MPI_Comm_idup(parent, &comm[live], &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      uses[live++] = 0;
+    } else if (pick % 5 < 4) {
+      int rank, size, sum = 0;
+      MPI_Comm_rank(comm[one], &rank);
+      MPI_Comm_size(comm[one], &size);
+      const int root = ++uses[one] % size;
+      int value = rank == root ? i : -1;
+      if (pick % 3 == 0) { /* the root may be gone before the others come */
+        MPI_Bcast(&value, 1, MPI_INT, root, comm[one]);
+        check(value == i, "wrong broadcast in a crowd");
+        continue;
+      }
+      MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, comm[one]);
+      check(sum == i * size, "wrong sum in a crowd");
+    } else {
+      MPI_Comm_free(&comm[one]);
+      comm[one] = comm[--live];
+      uses[one] = uses[live];
+    }
+  }
+  while (live) MPI_Comm_free(&comm[--live]);
 }
 
 enum { THREADS = 4 };
@@ -336,6 +380,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "making")) behind(1);
   if (!strcmp(what, "away")) away(argv[1]);
   if (!strcmp(what, "comms")) comms();
+  if (!strcmp(what, "crowd")) crowd();
   if (!strcmp(what, "threads") && provided == MPI_THREAD_MULTIPLE) threads();
   if (!strcmp(what, "errors")) errors();
   if (!strcmp(what, "looks")) looks();

@@ -46,23 +46,27 @@ def compare(oracle: Path, result: Path, ranks: int) -> None:
             sys.exit(f"rank {rank} of {ranks}: {len(expected)} lines alone, {len(found)} with ours")
 
 
-def with_and_without(program: str, counts, arguments=(), ours_only=(), **environment: str) -> None:
+def with_and_without(program: str, counts, arguments=(), ours_only=(), alone_only=(), word="MPI_", **environment: str) -> None:
     oracle = "openmpi" if shutil.which("mpirun.openmpi") and (FOLDER / f"{program}-openmpi").exists() else LIBRARY
     tame = ["tame"] if oracle == "mpich" and program == "reduce" else []
     with tempfile.TemporaryDirectory() as place:
         for ranks in counts:
             alone, ours = Path(place) / f"alone{ranks}", Path(place) / f"ours{ranks}"
-            run(oracle, program, ranks, False, alone, [*arguments, *tame])
-            run(LIBRARY, program, ranks, True, ours, [*arguments, *tame, *ours_only], **environment)
+            run(oracle, program, ranks, False, alone, [*arguments, *tame, *alone_only])
+            account = run(LIBRARY, program, ranks, True, ours, [*arguments, *tame, *ours_only], **environment)
+            if not re.search(rf"{word}\w* +\d+ ours", account):
+                sys.exit(f"{program}: no {word} was ours:\n{account}")
             compare(alone, ours, ranks)
 
 
 def situations() -> None:
     with tempfile.TemporaryDirectory() as place:
-        for name in ("owed", "blocked", "making", "away", "comms", "threads"):
+        for name in ("owed", "blocked", "making", "away", "comms", "crowd", "threads"):
             # Every message by the library itself: its rendezvous needs both sides.
             more = {"NIGH_MPI_P2P_MIN": "1000000000"} if name == "owed" else {}
-            run(LIBRARY, "situations", 2 if name == "comms" else 3, True, Path(place) / name, [name], **more)
+            account = run(LIBRARY, "situations", 2 if name in ("comms", "crowd") else 3, True, Path(place) / name, [name], **more)
+            if name == "crowd" and re.search(r"MPI_(Allreduce|Bcast) .*the library's", account):
+                sys.exit(f"communicators in a crowd are not ours:\n{account}")
         for name in ("blocked", "away"):
             run(LIBRARY, "situations", 2, True, Path(place) / f"{name}-off", [name], NIGH_MPI_P2P="off")
         run(LIBRARY, "situations", 2, True, Path(place) / "looks", ["looks"])
@@ -93,6 +97,9 @@ def main() -> None:
     elif CASE == "levels":  # two pretended nodes
         with_and_without("reduce", (4,), ["levels"], NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
         with_and_without("move", (4,), NIGH_MPI_HIERARCHY="1", NIGH_MPI_FAKE_NODES="2")
+    elif CASE == "persistent":
+        with_and_without("persistent", (2, 3), alone_only=["oracle"], word="MPI_Alltoallw_init")
+        with_and_without("persistent", (2,), alone_only=["oracle"], word="MPI_Bcast_init", NIGH_MPI_P2P="off")
     else:
         with_and_without(CASE, (2, 5) if CASE == "move" else (3,))
 
