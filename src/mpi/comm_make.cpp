@@ -118,9 +118,9 @@ int nigh_mpi_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
 }
 
 int nigh_mpi_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
-  return copy_later(
-      Function::Comm_idup_with_info, comm, made, request,
-      [&](MPI_Request* under_way) { return real().Comm_idup_with_info(comm, info, made, under_way); });
+  return copy_later(Function::Comm_idup_with_info, comm, made, request, [&](MPI_Request* under_way) {
+    return real().Comm_idup_with_info(comm, info, made, under_way);
+  });
 }
 
 int nigh_mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {

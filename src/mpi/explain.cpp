@@ -348,6 +348,8 @@ void close_account() {
   sys::futex_wake_all(&me.page->ended);
 }
 
+bool explains() { return wish() != Form::none; }
+
 void print_account() {
   if (g_pages.empty()) {
     g_form = wish();

@@ -16,7 +16,8 @@ const char* unknown_receiver();
 void cover(Function function);
 // All functions of a part: ours, or the library's again.
 void cover(Part part, bool on);
-// Around those functions of the library that may wait for peers, as things are covered now: an Away.
+// Around those functions of the library that may wait for peers, as things are covered now: an Away, and the
+// account.
 void cover_waiting(bool p2p_is_ours);
 // Whether this half has a function of its own for it.
 bool is_covered(Function function);

@@ -24,7 +24,7 @@ int g_end_keyval = MPI_KEYVAL_INVALID;
 
 void cover_parts() {
   for (const Part part : {Part::frame, Part::hook, Part::coll, Part::p2p}) cover(part, process().on(part));
-  cover_waiting(process().on(Part::p2p));
+  if (explains()) cover_waiting(process().on(Part::p2p));  // else with the first call that it is for
 }
 
 void uncover_parts() {

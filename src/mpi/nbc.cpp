@@ -14,6 +14,7 @@
 #include "message/atomic.hpp"
 #include "mpi/away.hpp"
 #include "mpi/comm_group.hpp"
+#include "mpi/half.hpp"
 #include "mpi/request_table.hpp"
 
 namespace nigh::mpi::coll {
@@ -55,7 +56,7 @@ int driven_by_library() { return drive_calls() ? 1 : 0; }
 
 using Register = int (*)(int (*)());
 
-bool hooked = false;  // the library drives us, from our first call on: who makes none pays nothing for it
+bool hooked = false;  // the library drives us, from our first call on: who makes none pays nothing
 Register hook = nullptr;
 std::atomic<bool> begun = false;
 
@@ -66,8 +67,11 @@ void start() {
 }  // namespace
 
 void let_library_drive() {
-  if (!hooked || begun.load(std::memory_order_relaxed) || begun.exchange(true)) return;
-  hook(driven_by_library);  // fails without memory only; then our own waits still drive
+  if (begun.load(std::memory_order_relaxed) || begun.exchange(true)) return;
+  if (hooked)
+    hook(driven_by_library);  // fails without memory only; then our own waits still drive
+  else
+    cover_waiting(process().on(Part::p2p));
 }
 namespace {
 
