@@ -30,7 +30,7 @@ bool cells_of(int seat, std::uint64_t context, message::Cells*& cells) {
 }
 
 enum class Said { all, one_has_none, not_all };
-// Whether all other members have announced their cells. On `all`, `each` is called with each one's.
+// Asks for the cells of all other members. On `all`, `each` is called with each one's.
 template <class Each>
 Said ask_all(const Membership& who, Each&& each) {
   message::Cells* cells = nullptr;

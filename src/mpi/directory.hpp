@@ -28,7 +28,7 @@ struct Directory {
 // replaces what was told before.
 bool tell_first(std::uint64_t context, message::Cells* cells);
 bool tell(std::uint64_t context, message::Cells* cells);
-// What the owner of `page` has told. False: nothing yet.
+// Finds a word of the owner of `page`. False: there is none yet.
 bool heard(const Page& page, std::uint64_t context, message::Cells*& cells);
 // No peer looks for it any more.
 void forget(std::uint64_t context);

@@ -104,7 +104,7 @@ struct Around<function, Member> {
   }
 };
 
-// Of point-to-point what waits, where it is the library's.
+// True for point-to-point that waits, where it is the library's.
 constexpr bool waits(Function function) {
   switch (function) {
     case Function::Send:

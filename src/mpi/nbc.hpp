@@ -53,8 +53,8 @@ void drop_nbc(Nbc* call);  // one that was not started
 // Starts what `call->prepared` says.
 int start_nbc(Nbc* call, MPI_Comm comm, MPI_Request* request);
 
-// From now on the library drives calls, if it can; else its functions that wait are called within an Away.
-// Who makes no such call pays for neither.
+// From now on the library drives calls, if it can; else its functions that wait are called within an Away. A
+// program without such calls pays for neither.
 void let_library_drive();
 
 // The communicator goes away: the group lives as long as the calls of it.

@@ -169,7 +169,7 @@ void stop_process();
 const char* stand_aside_reason();
 // The same number on all ranks of the job, and in no other job.
 std::uint64_t job_hash();
-// Whether anybody wants the account: else functions of the library's are not counted.
+// True when the account is wanted: else functions of the library's are not counted.
 bool explains();
 // What --explain tells. The first after stop_process(), the second after the library's MPI_Finalize, by one
 // rank.
