@@ -34,12 +34,9 @@ class Persistent : public Nbc {
   Fate make() {
     Fate fate = prepare_again();
     if (fate == Fate::covered && prepared.bad_buffer) fate = Fate::other;
+    if (fate != Fate::covered) return announce_none(who_.context) ? fate : Fate::memory;
     message::Cells* cells = nullptr;
     if (!announce(who_.context, who_.seats.size(), cells)) return Fate::memory;
-    if (fate != Fate::covered) {
-      withdraw(who_.context, cells);
-      return fate;
-    }
     coll_->group = meet(who_, cells);
     return coll_->group != nullptr ? Fate::covered : Fate::memory;
   }

@@ -234,10 +234,7 @@ bool announce(std::uint64_t context, std::size_t members, message::Cells*& cells
   return tell_first(context, cells);
 }
 
-void withdraw(std::uint64_t context, message::Cells* cells) {
-  tell(context, nullptr);
-  if (cells) take_back(cells);
-}
+bool announce_none(std::uint64_t context) { return tell_first(context, nullptr); }
 
 std::vector<int> seats_of(const CommState& state) {
   std::vector<int> seats;
@@ -256,7 +253,8 @@ message::Group* meet(Membership who, message::Cells* cells) {
   if (met == Met::all) return group_of(who.member, std::move(all), std::move(who.seats));
   if (met == Met::one_is_dead) return nullptr;  // others may have met before: the cells stay
   // Those who have not looked yet find another one without cells, or this one.
-  withdraw(who.context, cells);
+  tell(who.context, nullptr);
+  take_back(cells);
   return nullptr;
 }
 

@@ -23,8 +23,8 @@ struct Membership {
 // This rank's cells of the group, which its peers may look up from now on; null: it has none. False: not even
 // that can be told, so that peers would wait for ever.
 bool announce(std::uint64_t context, std::size_t members, message::Cells*& cells);
-// This rank says now that it has none.
-void withdraw(std::uint64_t context, message::Cells* cells);
+// The same of a rank that must not have any, so that the group can't be.
+bool announce_none(std::uint64_t context);
 std::vector<int> seats_of(const CommState& state);
 // Waits for the others. Null: the group can't be; `cells` are gone in any case.
 message::Group* meet(Membership who, message::Cells* cells);
