@@ -147,9 +147,9 @@ TEST(ModelFaults, TellingMutantsAreCaught) {
 
 TEST(ModelFaults, LeavingHolds) { expect_holds<Leaving>(2, 1); }
 TEST(ModelFaults, LeavingMutantsAreCaught) {
-  expect_caught<Leaving>({{"::~Group", Operation::rmw, Change::drop},
-                          {"::~Group", Operation::rmw, Change::tear},
-                          {"::~Group", Operation::rmw, Change::relax},
+  expect_caught<Leaving>({{"::leave_peer", Operation::rmw, Change::drop},
+                          {"::leave_peer", Operation::rmw, Change::tear},
+                          {"::leave_peer", Operation::rmw, Change::relax},
                           {"Cells::left", Operation::load, Change::relax},
                           {"Cells::left", Operation::load, Change::ahead}},
                          1, 1);
