@@ -132,7 +132,7 @@ void drop_state(CommState& state) {
   state.hierarchy = nullptr;
   state.coll = nullptr;
   state.together = false;
-  state.context = state.made = 0;
+  state.context = state.made = state.windows = 0;
   state.why = Fate::distant;
   state.world.clear();
   state.space.clear();

@@ -24,9 +24,11 @@ std::atomic<int> g_groups = 0;
 
 // A member's cells; null: it has none. False: it has not said yet.
 bool cells_of(int seat, std::uint64_t context, message::Cells*& cells) {
-  cells = nullptr;
+  void* shown = nullptr;
   const auto& page = *static_cast<const Page*>(process().space->root(seat, space::Root::mpi));
-  return heard(page, context, cells) || page.aside.load(std::memory_order_acquire) != 0;
+  const bool known = heard(page, context, shown) || page.aside.load(std::memory_order_acquire) != 0;
+  cells = static_cast<message::Cells*>(shown);
+  return known;
 }
 
 enum class Said { all, one_has_none, not_all };

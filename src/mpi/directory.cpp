@@ -33,13 +33,13 @@ Directory::Word* find(Directory& table, std::uint64_t context) {
   return nullptr;
 }
 
-void enter(Directory& table, std::uint64_t context, message::Cells* cells) {
+void enter(Directory& table, std::uint64_t context, void* shown) {
   for (std::uint64_t step = 0;; ++step) {
     Directory::Word& word = word_at(table, context / 2 + step);
     const std::uint64_t there = word.context.load(std::memory_order_relaxed);
     if (there != empty && there != gone) continue;
     if (there == empty) ++g_used;
-    word.cells.store(cells, std::memory_order_relaxed);
+    word.shown.store(shown, std::memory_order_relaxed);
     word.context.store(context, std::memory_order_release);
     return;
   }
@@ -66,7 +66,7 @@ Directory* table_with_room() {
   for (std::uint64_t i = 0; old && i < old->capacity; ++i) {
     const Directory::Word& word = old->words()[i];
     const std::uint64_t context = word.context.load(std::memory_order_relaxed);
-    if ((context & 1) != 0) enter(*fresh, context, word.cells.load(std::memory_order_relaxed));
+    if ((context & 1) != 0) enter(*fresh, context, word.shown.load(std::memory_order_relaxed));
   }
   page.directory.store(fresh, std::memory_order_release);
   return fresh;
@@ -74,29 +74,29 @@ Directory* table_with_room() {
 
 }  // namespace
 
-bool tell_first(std::uint64_t context, message::Cells* cells) {
+bool tell_first(std::uint64_t context, void* shown) {
   const std::lock_guard guard(g_writing);
   Directory* table = table_with_room();
-  if (table) enter(*table, context, cells);
+  if (table) enter(*table, context, shown);
   return table != nullptr;
 }
 
-bool tell(std::uint64_t context, message::Cells* cells) {
+bool tell(std::uint64_t context, void* shown) {
   {
     const std::lock_guard guard(g_writing);
     Directory* table = process().page->directory.load(std::memory_order_relaxed);
     if (Directory::Word* word = table ? find(*table, context) : nullptr) {
-      word->cells.store(cells, std::memory_order_release);
+      word->shown.store(shown, std::memory_order_release);
       return true;
     }
   }
-  return tell_first(context, cells);
+  return tell_first(context, shown);
 }
 
-bool heard(const Page& page, std::uint64_t context, message::Cells*& cells) {
+bool heard(const Page& page, std::uint64_t context, void*& shown) {
   Directory* table = page.directory.load(std::memory_order_acquire);
   const Directory::Word* word = table ? find(*table, context) : nullptr;
-  if (word) cells = word->cells.load(std::memory_order_acquire);
+  if (word) shown = word->shown.load(std::memory_order_acquire);
   return word != nullptr;
 }
 

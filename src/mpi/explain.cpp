@@ -190,9 +190,13 @@ std::vector<std::string> space_lines() {
 }
 
 std::string parts_that_are_off() {
+  const struct {
+    Part part;
+    const char* name;
+  } parts[] = {{Part::coll, "collectives"}, {Part::p2p, "point-to-point"}, {Part::rma, "windows"}};
   std::string off;
-  if (!process().on(Part::coll)) off += " collectives";
-  if (!process().on(Part::p2p)) off += off.empty() ? " point-to-point" : " and point-to-point";
+  for (const auto& [part, name] : parts)
+    if (!process().on(part)) off += std::string(off.empty() ? " " : ", ") + name;
   return off;
 }
 
@@ -237,9 +241,10 @@ std::string as_json(const Counters& sum) {
         static_cast<unsigned long long>(verdict.bytes), static_cast<unsigned long long>(verdict.one_copy));
   add_quoted(out, sentence(verdict));
   print(out,
-        ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"functions\": {",
+        ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"windows\": %s, "
+        "\"functions\": {",
         process().world_size, g_pages.size(), process().on(Part::coll) ? "true" : "false",
-        process().on(Part::p2p) ? "true" : "false");
+        process().on(Part::p2p) ? "true" : "false", process().on(Part::rma) ? "true" : "false");
   const char* comma = "";
   for (int f = 0; f < function_count; ++f) {
     if (sum.calls[f][0] + left_of(sum, f) == 0) continue;

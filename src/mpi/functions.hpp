@@ -7,7 +7,7 @@
 
 namespace nigh::mpi {
 
-enum class Part : int { frame, coll, p2p, hook, away, count };
+enum class Part : int { frame, coll, p2p, hook, away, rma, count };
 
 enum class Function : int {
 #define NIGH_MPI(part, name, ...) name,

@@ -32,6 +32,7 @@ namespace {
 
 const Front* g_front = nullptr;
 const char* g_unknown_receiver = nullptr;
+bool g_covered[static_cast<int>(Part::count)] = {};
 
 struct Row {
   Entry ours = nullptr;
@@ -54,9 +55,10 @@ constexpr Moved moved(Function function) {
   if (name.starts_with("File_read") || name.starts_with("File_write"))
     return ends ? Moved{} : at ? Moved{Shape::elements, 3, 4} : Moved{Shape::elements, 2, 3};
   if (name.starts_with("Get_accumulate")) return {Shape::elements, 4, 5};
-  if (name == "Put" || name == "Get" || name == "Accumulate" || name == "Put_c" || name == "Get_c" ||
-      name == "Accumulate_c")
-    return {Shape::elements, 1, 2};
+  if (name.starts_with("Rget_accumulate")) return {Shape::elements, 4, 5};
+  for (const std::string_view one : {"Put", "Get", "Accumulate", "Rput", "Rget", "Raccumulate"})
+    if (name == one || (name.ends_with("_c") && name.substr(0, name.size() - 2) == one))
+      return {Shape::elements, 1, 2};
   if (name == "Fetch_and_op") return {Shape::element, 0, 2};
   if (name == "Compare_and_swap") return {Shape::element, 0, 3};
   return {};
@@ -82,9 +84,13 @@ std::uint64_t bytes_moved(const Tuple& arguments) {
   }
 }
 
+constexpr bool is_away(Function function) {
+  const Part part = function_parts[static_cast<int>(function)];
+  return part == Part::away || part == Part::rma;
+}
 // Point-to-point that is switched off is not counted.
 constexpr bool is_counted(Function function) {
-  return function_parts[static_cast<int>(function)] == Part::away || moved(function).shape != Shape::none;
+  return is_away(function) || moved(function).shape != Shape::none;
 }
 
 template <Function function, auto Member>
@@ -125,7 +131,7 @@ constexpr bool waits(Function function) {
     case Function::Sendrecv_c:
     case Function::Sendrecv_replace_c:
     case Function::Mrecv_c: return true;
-    default: return function_parts[static_cast<int>(function)] == Part::away;
+    default: return is_away(function);
   }
 }
 
@@ -164,6 +170,7 @@ void cover(Function function) {
 }
 
 void cover(Part part, bool on) {
+  g_covered[static_cast<int>(part)] = on;
   for (int i = 0; i < function_count; ++i)
     if (function_parts[i] == part) {
       const Entry ours = on ? table().rows[i].ours : nullptr;
@@ -171,10 +178,10 @@ void cover(Part part, bool on) {
     }
 }
 
-void cover_waiting(bool p2p_is_ours) {
+void cover_waiting() {
   for (int i = 0; i < function_count; ++i) {
     const Row& row = table().rows[i];
-    const bool ours = row.ours && (function_parts[i] != Part::p2p || p2p_is_ours);
+    const bool ours = row.ours && g_covered[static_cast<int>(function_parts[i])];
     if (row.around && !ours) g_front->cover(static_cast<Function>(i), row.around);
   }
 }

@@ -18,7 +18,7 @@ void cover(Function function);
 void cover(Part part, bool on);
 // Around those functions of the library that may wait for peers, as things are covered now: an Away, and the
 // account.
-void cover_waiting(bool p2p_is_ours);
+void cover_waiting();
 // Whether this half has a function of its own for it.
 bool is_covered(Function function);
 

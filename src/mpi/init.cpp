@@ -24,11 +24,12 @@ int g_end_keyval = MPI_KEYVAL_INVALID;
 
 void cover_parts() {
   for (const Part part : {Part::frame, Part::hook, Part::coll, Part::p2p}) cover(part, process().on(part));
-  if (explains()) cover_waiting(process().on(Part::p2p));  // else with the first call that it is for
+  if (explains()) cover_waiting();  // else with the first call that it is for
 }
 
 void uncover_parts() {
-  for (const Part part : {Part::away, Part::p2p, Part::coll, Part::hook, Part::frame}) cover(part, false);
+  for (const Part part : {Part::away, Part::rma, Part::p2p, Part::coll, Part::hook, Part::frame})
+    cover(part, false);
   cover(Function::Finalize);
 }
 

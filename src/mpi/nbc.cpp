@@ -71,7 +71,7 @@ void let_library_drive() {
   if (hooked)
     hook(driven_by_library);  // fails without memory only; then our own waits still drive
   else
-    cover_waiting(process().on(Part::p2p));
+    cover_waiting();
 }
 namespace {
 

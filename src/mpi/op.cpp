@@ -5,8 +5,10 @@
 // Sizes of Fortran's types are asked of the library, because compilers can change them (-i8, -r8).
 #include "mpi/op.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 namespace nigh::mpi {
 namespace {
@@ -252,6 +254,24 @@ const Combine* Reduction::find(MPI_Op an_op, MPI_Datatype a_type) {
   type = a_type;
   own = {user_kernel, entry->extent, this, false};
   return &own;
+}
+
+bool find_accumulation(MPI_Op op, MPI_Datatype type, Accumulation& found) {
+  const TypeEntry* entry = types.find(type);
+  if (!entry) return false;
+  found.replaces = op == MPI_REPLACE;
+  if (op == MPI_NO_OP || found.replaces)
+    return entry->groups == 0 || std::any_of(std::begin(entry->combines), std::end(entry->combines),
+                                             [](const Combine* one) { return one != nullptr; });
+  const Op* known = ops.find(op);
+  if (!known || *known == Op::count) return false;
+  found.combine = entry->combines[static_cast<int>(*known)];
+  return found.combine != nullptr;
+}
+
+bool is_comparable(MPI_Datatype type) {
+  const TypeEntry* entry = types.find(type);
+  return entry && (entry->groups & (kInteger | kFortran | kLogical | kByte | kMulti)) != 0;
 }
 
 }  // namespace nigh::mpi

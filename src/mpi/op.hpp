@@ -27,4 +27,15 @@ struct Reduction {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
+// An operation of MPI_Accumulate and its like on one element of a predefined type.
+struct Accumulation {
+  const message::Combine* combine = nullptr;  // nullptr: nothing (MPI_NO_OP), or
+  bool replaces = false;                      // MPI_REPLACE
+};
+// False: not ours. No operation is ours on a type of which one is not, since MPI_NO_OP goes with each of
+// them.
+bool find_accumulation(MPI_Op op, MPI_Datatype type, Accumulation& found);
+// Whether MPI_Compare_and_swap is defined on it (MPI 4.0, 12.3.4).
+bool is_comparable(MPI_Datatype type);
+
 }  // namespace nigh::mpi

@@ -59,6 +59,7 @@ const char* p2p_obstacle() {
 std::uint32_t wanted_parts() {
   std::uint32_t parts = bit(Part::frame) | bit(Part::hook);
   if (!sys::is_off("NIGH_MPI_COLL")) parts |= bit(Part::coll);
+  if (!sys::is_off("NIGH_MPI_RMA")) parts |= bit(Part::rma);
   if (!sys::is_off("NIGH_MPI_P2P") && !p2p_obstacle()) parts |= bit(Part::p2p);
   return parts;
 }

@@ -48,6 +48,7 @@ void recycle(TypeInfo* info) {
   if (info->type != MPI_DATATYPE_NULL && process().started) real().Type_free(&info->type);
   info->layout = {};
   info->type = MPI_DATATYPE_NULL;
+  info->basic.store(MPI_DATATYPE_NULL, std::memory_order_relaxed);
   info->contiguous = info->opaque = info->shared_layout = false;
   info->splits_well = info->committed = true;
   const std::lock_guard lock(listing);

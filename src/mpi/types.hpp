@@ -37,7 +37,8 @@ struct TypeInfo {
   message::Layout layout;   // unless opaque; the blocks are in memory of the space
   bool shared_layout = false;             // ... so that peers can read them; else they are ours alone
   MPI_Datatype type = MPI_DATATYPE_NULL;  // opaque: one element, a type of our own that outlives the user's
-  std::atomic<int> users = 0;             // the attribute, and messages under way
+  std::atomic<MPI_Datatype> basic = MPI_DATATYPE_NULL;  // as far as asked: see basic_type()
+  std::atomic<int> users = 0;                           // the attribute, and messages under way
   TypeInfo* next = nullptr;
 };
 
@@ -98,6 +99,9 @@ struct Blocks {
 bool flatten(MPI_Datatype type, std::ptrdiff_t at, Blocks& blocks);
 // The size of the basic elements of `type` if all have the same; 0: they differ, or the library won't tell.
 std::size_t basic_size(MPI_Datatype type);
+
+// The predefined type that all basic elements of `type` have; MPI_DATATYPE_NULL: they differ.
+MPI_Datatype basic_type(MPI_Datatype type, TypeInfo& info);
 
 // The bytes that `count` elements at `buffer` touch.
 struct Range {

@@ -5,6 +5,7 @@
 // library (envelope and contents) and replayed. Arrays of more dimensions are one nest of loops over runs for
 // subarrays and for each distribution of darray. Predefined types with holes (MPI_DOUBLE_INT) tell their map
 // themselves: an element whose bytes are numbered is packed.
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -276,6 +277,31 @@ std::size_t basic_size(MPI_Datatype type) {
     if (size == 0 || (common != 0 && size != common)) return 0;
     common = size;
   }
+  return common;
+}
+
+namespace {
+
+// False: not all the same.
+bool find_basic(MPI_Datatype type, MPI_Datatype& common) {
+  if (Contents::is_predefined(type)) {
+    if (common == MPI_DATATYPE_NULL) common = type;
+    return common == type && type != MPI_DATATYPE_NULL;
+  }
+  Contents contents;
+  if (!contents.read(type)) return false;
+  return std::all_of(contents.types.begin(), contents.types.end(),
+                     [&](MPI_Datatype part) { return find_basic(part, common); });
+}
+
+}  // namespace
+
+MPI_Datatype basic_type(MPI_Datatype type, TypeInfo& info) {
+  if (info.named) return type;
+  MPI_Datatype common = info.basic.load(std::memory_order_relaxed);
+  if (common != MPI_DATATYPE_NULL) return common;
+  if (!find_basic(type, common)) return MPI_DATATYPE_NULL;
+  info.basic.store(common, std::memory_order_relaxed);
   return common;
 }
 

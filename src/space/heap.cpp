@@ -139,6 +139,7 @@ static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16
 
 // The flags of jemalloc's API (MALLOCX_TCACHE_NONE, MALLOCX_ZERO, MALLOCX_ARENA).
 constexpr int kUncached = 1 << 8, kZeroed = 0x40, kArenaShift = 20;
+constexpr std::size_t kMostZeroed = std::size_t{256} << 20;  // by writing
 constexpr int kNoArena = 0, kMakingArena = -1;
 static constinit std::atomic<int> g_trial_flags{kNoArena};
 
@@ -231,7 +232,7 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
   }
   Site site;
   if (!wanted(bytes, caller, site)) return noted(libc_calloc(count, each), bytes, site);
-  t_zeroing = bytes <= std::size_t{256} << 20;
+  t_zeroing = bytes <= kMostZeroed;
   void* data = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags() | kZeroed)
                                             : nigh_je_calloc(1, rounded(bytes));
   t_zeroing = false;
@@ -249,6 +250,21 @@ static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller
                                                           : nigh_je_memalign(power, bytes);
   if (data == nullptr) errno = ENOMEM;
   return prepare(data, bytes, site);
+}
+
+void* slot_alloc_zeroed(std::size_t bytes, std::size_t align) {
+  if (!g_slot.state.on || bytes == 0) return nullptr;
+  t_zeroing = bytes <= kMostZeroed;
+  void* data = nigh_je_mallocx(bytes, kZeroed | __builtin_ctzll(align < 16 ? 16 : align));
+  t_zeroing = false;
+  if (data == nullptr) return nullptr;
+  const auto lo = reinterpret_cast<std::uintptr_t>(data);
+  if (lo < g_slot.state.slot || lo + bytes > g_slot.state.slot + g_slot.state.span) {
+    nigh_je_free(data);  // private: of no use here
+    return nullptr;
+  }
+  if (bytes >= kLarge) huge_block(lo, bytes);
+  return data;
 }
 
 // The function of the library that our __libc_malloc is bound to: an allocator that the program preloads

@@ -46,6 +46,7 @@ SlotHeader* peer_header(int rank);
 
 // Memory in the slot, reachable by all; nullptr: none left (never falls back to private memory). Not zeroed.
 void* slot_alloc(std::size_t bytes, std::size_t align);
+void* slot_alloc_zeroed(std::size_t bytes, std::size_t align);  // heap.cpp
 void slot_free(void* data);
 
 // What Space::global() needs: addresses in [first, first + span) are ours and global, unless `patched`.

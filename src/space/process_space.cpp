@@ -31,6 +31,9 @@ class Processes final : public ProcessSpace {
   Processes();
   static void operator delete(void*) {}  // it is never destroyed; the C++ library's is not here
   void* alloc(std::size_t bytes, std::size_t align) override;
+  void* alloc_zeroed(std::size_t bytes, std::size_t align) override {
+    return over() ? nullptr : slot_alloc_zeroed(bytes, align);
+  }
   void release(void* data) override { slot_free(data); }
   void publish(Root root, void* data) override;
   [[nodiscard]] void* root(int rank, Root root) const override;

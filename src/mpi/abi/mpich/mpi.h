@@ -40,6 +40,7 @@ struct MPI_Status {
 #define MPI_STATUSES_IGNORE ((MPI_Status*)1)
 #define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function*)0)
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function*)0)
+#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function*)0)
 #define MPI_Comm_f2c(comm) ((MPI_Comm)(comm))
 
 #define MPI_COMM_NULL ((MPI_Comm)0x4000000)
@@ -158,6 +159,12 @@ struct MPI_Status {
 #define MPI_WIN_MODEL 0x66000009
 #define MPI_WIN_UNIFIED 2
 #define MPI_MODE_NOCHECK 1024
+#define MPI_LOCK_EXCLUSIVE 234
+#define MPI_LOCK_SHARED 235
+#define MPI_MODE_NOPRECEDE 8192
+#define MPI_MODE_NOSUCCEED 16384
+#define MPI_WIN_CREATE_FLAVOR 0x66000007
+#define MPI_WIN_FLAVOR_ALLOCATE 2
 #define MPI_COMM_TYPE_SHARED 1
 #define MPI_MAX_LIBRARY_VERSION_STRING 8192
 #define MPI_THREAD_SINGLE 0

@@ -46,10 +46,12 @@ using MPI_Status = ompi_status_public_t;
 extern "C" {
 MPI_Comm_copy_attr_function OMPI_C_MPI_COMM_NULL_COPY_FN;
 MPI_Type_copy_attr_function OMPI_C_MPI_TYPE_NULL_COPY_FN;
+MPI_Win_copy_attr_function OMPI_C_MPI_WIN_NULL_COPY_FN;
 MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
 }
 #define MPI_COMM_NULL_COPY_FN OMPI_C_MPI_COMM_NULL_COPY_FN
 #define MPI_TYPE_NULL_COPY_FN OMPI_C_MPI_TYPE_NULL_COPY_FN
+#define MPI_WIN_NULL_COPY_FN OMPI_C_MPI_WIN_NULL_COPY_FN
 
 struct ompi_predefined_object;
 extern "C" {
@@ -259,6 +261,12 @@ extern __attribute__((weak)) struct ompi_predefined_object ompi_mpi_dblcplex;
 #define MPI_WIN_MODEL 11
 #define MPI_WIN_UNIFIED 0
 #define MPI_MODE_NOCHECK 1
+#define MPI_LOCK_EXCLUSIVE 1
+#define MPI_LOCK_SHARED 2
+#define MPI_MODE_NOPRECEDE 2
+#define MPI_MODE_NOSUCCEED 16
+#define MPI_WIN_CREATE_FLAVOR 10
+#define MPI_WIN_FLAVOR_ALLOCATE 2
 #define MPI_COMM_TYPE_SHARED 0
 #define MPI_MAX_LIBRARY_VERSION_STRING 256
 #define MPI_THREAD_SINGLE 0

@@ -41,6 +41,7 @@ struct MPI_Status {
 #define MPI_STATUSES_IGNORE ((MPI_Status*)0)
 #define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function*)0)
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function*)0)
+#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function*)0)
 extern "C" MPI_Comm MPI_Comm_fromint(int comm);
 #define MPI_Comm_f2c(comm) MPI_Comm_fromint(comm)
 
@@ -160,6 +161,12 @@ extern "C" MPI_Comm MPI_Comm_fromint(int comm);
 #define MPI_WIN_MODEL 605
 #define MPI_WIN_UNIFIED 321
 #define MPI_MODE_NOCHECK 1024
+#define MPI_LOCK_EXCLUSIVE 301
+#define MPI_LOCK_SHARED 302
+#define MPI_MODE_NOPRECEDE 2048
+#define MPI_MODE_NOSUCCEED 16384
+#define MPI_WIN_CREATE_FLAVOR 604
+#define MPI_WIN_FLAVOR_ALLOCATE 312
 #define MPI_COMM_TYPE_SHARED 221
 #define MPI_MAX_LIBRARY_VERSION_STRING 8192
 #define MPI_THREAD_SINGLE 0

@@ -1,0 +1,60 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the operations on a member's memory have in common.
+#pragma once
+
+#include <cstring>
+
+#include "mpi/types.hpp"
+#include "mpi/window.hpp"
+
+namespace nigh::mpi {
+
+// Single elements by single loads and stores: others may be reading them.
+inline void copy_piece(char* to, const char* from, std::size_t bytes) {
+  if (bytes == sizeof(std::uint64_t))
+    std::memcpy(to, from, sizeof(std::uint64_t));
+  else if (bytes == sizeof(std::uint32_t))
+    std::memcpy(to, from, sizeof(std::uint32_t));
+  else
+    message::copy_bytes(to, from, bytes);
+}
+
+// Memory that nobody has.
+inline bool is_nowhere(const void* buffer, const TypeInfo& info) {
+  return buffer == MPI_IN_PLACE || reinterpret_cast<std::intptr_t>(buffer) + info.lower == 0;
+}
+
+// Where `count` elements of `type` lie in the member's memory; nullptr: out of this rank's reach, or not all
+// within the window, which the library is to report.
+inline char* place_of(const Target& target, MPI_Aint displacement, const TypeInfo& type, MPI_Count count,
+                      Fate& fate) {
+  if (!target.base) {
+    fate = target.card ? Fate::unshared : Fate::distant;
+    return nullptr;
+  }
+  std::ptrdiff_t at = 0, last = 0;
+  if (displacement < 0 ||
+      __builtin_mul_overflow(displacement, static_cast<std::ptrdiff_t>(target.unit), &at) ||
+      __builtin_mul_overflow(static_cast<std::ptrdiff_t>(count - 1), type.extent, &last))
+    return nullptr;
+  const auto bytes = static_cast<std::ptrdiff_t>(target.bytes);
+  const std::ptrdiff_t first = type.lower + (last < 0 ? last : 0);
+  const std::ptrdiff_t end = type.upper + (last < 0 ? 0 : last);
+  if (at > bytes || first < -at || end > bytes - at) return nullptr;
+  return target.base + at;
+}
+
+inline bool opened(const Window& window, const Target& target, Fate& fate) {
+  if (is_open(window, target)) [[likely]]
+    return true;
+  if (wait_open(window, target, false)) return true;
+  fate = window.together ? Fate::other : Fate::distant;
+  return false;
+}
+
+// Makes *request one that is complete. False: the library refused it.
+bool completed(MPI_Request* request);
+
+}  // namespace nigh::mpi
