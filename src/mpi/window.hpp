@@ -31,9 +31,9 @@ struct alignas(64) Card {  // NOLINT(clang-analyzer-optin.performance.Padding): 
   std::size_t bytes = 0, unit = 1;
   bool shared = false;  // they reach all of it
 
-  // Bit 63: held for one; bit 62: somebody waits for that; else how many share it.
+  // Of this member: held for one, wanted for one, how many share it (window_epochs.cpp).
   alignas(64) message::atomic<std::uint64_t> lock = 0;
-  // Of the first member: how many hold the lock of all, and, from bit 32 on, how many hold a lock for one.
+  // Of the first member: how many hold the lock of all, how many a lock for one.
   alignas(64) message::atomic<std::uint64_t> holders = 0;
   message::atomic<std::uint32_t> waiting = 0;  // for one of the two
   // How often this rank has begun an epoch by MPI_Win_fence.

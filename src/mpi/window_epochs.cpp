@@ -13,10 +13,14 @@
 namespace nigh::mpi {
 namespace {
 
-constexpr std::uint64_t for_one = 1ull << 63, wanted = 1ull << 62, sharing = wanted - 1;
-constexpr std::uint64_t one_holder = 1ull << 32, all_holders = one_holder - 1;
-// Whoever wants to share a lock lets those who want it for one go first, but not for ever: both may already
-// share locks of other members that these wait for.
+// Card::lock: held for one, wanted for one, how many share it.
+constexpr std::uint64_t for_one = 1ull << 63, one_waits = 1ull << 62, sharing = one_waits - 1;
+// Card::holders: a lock for one is wanted, how many are held; the same of the lock of all.
+constexpr std::uint64_t single_waits = 1ull << 63, single = 1ull << 32, singles = single_waits - single;
+constexpr std::uint64_t all_waits = 1ull << 31, whole = 1, wholes = all_waits - whole;
+// Whoever could join others that hold a lock lets those go first who wait for these to go, but not for ever:
+// both may hold what the other waits for. A lock that nobody holds is for the first to come, so that nobody
+// is polite to one who is polite to him.
 constexpr int polite_looks = 2000;
 
 void wait_until(Card& card, auto&& ready) {
@@ -32,28 +36,35 @@ void wake(const Window& window, const Card& card) {
     if (seat != process().space->rank()) process().waiter->ring(seat);
 }
 
-bool add_if(message::atomic<std::uint64_t>& word, std::uint64_t none_of, std::uint64_t more) {
+// A way to hold a lock: what keeps one out, those that hold it alike, who of the others waits, and what is
+// added to the word, before, while one waits, and after.
+struct Way {
+  std::uint64_t against, alike, others_wait, more, waits;
+};
+constexpr Way to_share = {for_one, sharing, one_waits, 1, 0};
+constexpr Way for_oneself = {for_one | sharing, 0, 0, for_one, one_waits};
+constexpr Way as_single = {wholes, singles, all_waits, single, single_waits};
+constexpr Way as_whole = {singles, wholes, single_waits, whole, all_waits};
+
+bool enter(message::atomic<std::uint64_t>& word, const Way& way, bool polite) {
   std::uint64_t now = word.load(std::memory_order_relaxed);
-  while ((now & none_of) == 0)
-    if (word.compare_exchange_weak(now, now + more, std::memory_order_acquire)) return true;
+  while ((now & way.against) == 0 && !(polite && (now & way.alike) != 0 && (now & way.others_wait) != 0))
+    if (word.compare_exchange_weak(now, (now & ~way.waits) + way.more, std::memory_order_acquire))
+      return true;
+  if ((now & way.waits) != way.waits) word.fetch_or(way.waits, std::memory_order_relaxed);
   return false;
 }
 
+void wait_to_enter(Card& card, message::atomic<std::uint64_t>& word, const Way& way) {
+  int looks = 0;
+  wait_until(card, [&] { return enter(word, way, ++looks < polite_looks); });
+}
+
 void acquire(const Window& window, Card& card, int kind) {
-  if (kind == Target::shared) {
-    int looks = 0;
-    wait_until(card, [&] { return add_if(card.lock, for_one | (++looks < polite_looks ? wanted : 0), 1); });
-    return;
-  }
+  if (kind == Target::shared) return wait_to_enter(card, card.lock, to_share);
   Card& first = *window.targets[0].card;
-  wait_until(first, [&] { return add_if(first.holders, all_holders, one_holder); });
-  wait_until(card, [&] {
-    std::uint64_t now = card.lock.load(std::memory_order_relaxed);
-    if ((now & (for_one | sharing)) == 0)
-      return card.lock.compare_exchange_strong(now, for_one, std::memory_order_acquire);
-    if ((now & wanted) == 0) card.lock.compare_exchange_strong(now, now | wanted, std::memory_order_relaxed);
-    return false;
-  });
+  wait_to_enter(first, first.holders, as_single);
+  wait_to_enter(card, card.lock, for_oneself);
 }
 
 void release(const Window& window, Card& card, int kind) {
@@ -64,17 +75,17 @@ void release(const Window& window, Card& card, int kind) {
   card.lock.fetch_and(~for_one, std::memory_order_seq_cst);
   wake(window, card);
   Card& first = *window.targets[0].card;
-  first.holders.fetch_sub(one_holder, std::memory_order_seq_cst);
+  first.holders.fetch_sub(single, std::memory_order_seq_cst);
   wake(window, first);
 }
 
 void acquire_all(const Window& window) {
   Card& first = *window.targets[0].card;
-  wait_until(first, [&] { return add_if(first.holders, ~all_holders, 1); });
+  wait_to_enter(first, first.holders, as_whole);
 }
 void release_all(const Window& window) {
   Card& first = *window.targets[0].card;
-  first.holders.fetch_sub(1, std::memory_order_seq_cst);
+  first.holders.fetch_sub(whole, std::memory_order_seq_cst);
   wake(window, first);
 }
 

@@ -281,6 +281,35 @@ static void locks(enum kind kind, int rounds) {
   free_window(&w);
 }
 
+/* Rank 0 wants locks for itself while the others have the lock of all, or share one, one after the other. */
+static void fairness(enum kind kind) {
+  struct window w = make_window(kind, 64, 8, MPI_COMM_WORLD);
+  for (int how = 0; how < 2; ++how) {
+    const long done = how + 1;
+    long seen = 0;
+    if (rank == 0) {
+      for (int i = 0; i < 10; ++i) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win);
+        if (i == 9) MPI_Put(&done, 1, MPI_LONG, 0, 0, 1, MPI_LONG, w.win);
+        MPI_Win_unlock(0, w.win);
+      }
+    } else {
+      while (seen != done) {
+        if (how == 0) MPI_Win_lock_all(0, w.win);
+        if (how == 1) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w.win);
+        for (int i = 0; i < 20; ++i) {
+          MPI_Get(&seen, 1, MPI_LONG, 0, 0, 1, MPI_LONG, w.win);
+          MPI_Win_flush(0, w.win);
+        }
+        if (how == 0) MPI_Win_unlock_all(w.win);
+        if (how == 1) MPI_Win_unlock(0, w.win);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free_window(&w);
+}
+
 int main(int argc, char** argv) {
   const int threads = argc > 1 && !strcmp(argv[1], "threads") ? 3 : 1;
   int level;
@@ -294,6 +323,7 @@ int main(int argc, char** argv) {
     if (threads == 1) holes(kind);
     tickets(kind, threads);
     locks(kind, threads == 1 ? 400 : 50);
+    if (kind != PRIVATE && kind != MIXED && threads == 1) fairness(kind);
   }
   MPI_Finalize();
   return 0;
