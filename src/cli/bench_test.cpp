@@ -188,8 +188,9 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
       out += (out.empty() ? "" : ", ") + s.name;
     return out;
   };
-  EXPECT_EQ(names("mpi-put", "openmpi", 2), "nigh, library, OMPI_MCA_osc=sm, Open MPI SHMEM, limit");
-  EXPECT_EQ(names("mpi-put", "mpich", 2), "nigh, library, Open MPI SHMEM, limit");
+  EXPECT_EQ(names("mpi-put", "openmpi", 2),
+            "nigh, library, library, nigh run, OMPI_MCA_osc=sm, Open MPI SHMEM, limit");
+  EXPECT_EQ(names("mpi-put", "mpich", 2), "nigh, library, library, nigh run, Open MPI SHMEM, limit");
   EXPECT_EQ(names("mpi-pingpong", "mpich", 2),
             "nigh, library, nigh messages, CMA, copy in, copy out, UCX, limit");
   EXPECT_EQ(names("mpi-sendrecv", "mpich", 2), "nigh, library, nigh messages, UCX, limit");
@@ -200,7 +201,7 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
   EXPECT_EQ(puts[0].prefix.front(), "/x/nigh");
   EXPECT_EQ(puts[0].program, "patterns-shmem");
   EXPECT_EQ(puts[1].program, "");  // the case's: patterns-openmpi
-  EXPECT_EQ(puts[3].prefix.front(), "oshrun");
+  EXPECT_EQ(puts[4].prefix.front(), "oshrun");
   EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
 }
 
