@@ -34,8 +34,9 @@ std::vector<std::string> our_ranks(const std::string& nigh, int ranks) {
   return {nigh, "run", "--quiet", "-n", std::to_string(ranks), "--"};
 }
 
-// Of puts: ours are OpenSHMEM's, which has a peer in Open MPI's, and the library's under `nigh run --mpi`.
-// Without being told Open MPI picks a way for MPI_Put that is slower on one node than its own for one node.
+// The ways to put: ours are OpenSHMEM's, which has a peer in Open MPI's, and the library's under `nigh run
+// --mpi`. Without being told Open MPI picks a way for MPI_Put that is slower on one node than its own for one
+// node.
 std::vector<Subject> ways_to_put(const std::string& runtime, int ranks, bool crowded,
                                  const std::string& nigh) {
   auto mpi = launch_words(runtime, ranks, crowded);

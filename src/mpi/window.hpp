@@ -31,9 +31,9 @@ struct alignas(64) Card {  // NOLINT(clang-analyzer-optin.performance.Padding): 
   std::size_t bytes = 0, unit = 1;
   bool shared = false;  // they reach all of it
 
-  // Of this member: held for one, wanted for one, how many share it (window_epochs.cpp).
+  // The member's lock: held for one, wanted for one, how many share it (window_epochs.cpp).
   alignas(64) message::atomic<std::uint64_t> lock = 0;
-  // Of the first member: how many hold the lock of all, how many a lock for one.
+  // The window's, in the card of the first member: how many hold the lock of all, how many a lock for one.
   alignas(64) message::atomic<std::uint64_t> holders = 0;
   message::atomic<std::uint32_t> waiting = 0;  // for one of the two
   // How often this rank has begun an epoch by MPI_Win_fence.
@@ -48,7 +48,7 @@ struct alignas(64) Card {  // NOLINT(clang-analyzer-optin.performance.Padding): 
   }
 };
 
-// What this rank's operations on a member need.
+// A member, for the operations of this rank on it.
 struct Target {
   enum Held : std::uint8_t { shared = 1, exclusive = 2, unchecked = 4, by_library = 8 };
   Card* card = nullptr;  // nullptr: all is the library's
@@ -62,7 +62,7 @@ struct Target {
   std::atomic<bool> pending = false;   // the library may not have completed all that it was given
 };
 
-// As this rank has opened it. `library`: passive, and all of it the library's.
+// The epoch that this rank has opened. `library`: passive, and all of it the library's.
 enum class Access : std::uint8_t { none, fence, started, locks, all, library };
 
 struct Window {
@@ -111,7 +111,7 @@ inline Window* window_of(MPI_Win win) {
 void* new_block(std::size_t bytes, std::size_t align = 0);
 
 // --- epochs (window_epochs.cpp) ---
-// Whether an operation may touch the member's memory now, as far as that needs no waiting.
+// True: an operation may touch the member's memory now. Does not wait.
 inline bool is_open(const Window& window, const Target& target) {
   switch (window.access.load(std::memory_order_relaxed)) {
     case Access::all: return true;
