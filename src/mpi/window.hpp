@@ -68,6 +68,7 @@ enum class Access : std::uint8_t { none, fence, started, locks, all, library };
 struct Window {
   std::atomic<std::uintptr_t> handle = 0;
   MPI_Win win = MPI_WIN_NULL;
+  MPI_Group group = MPI_GROUP_NULL;  // its members, once they were asked for
   std::uint64_t context = 0;
   int rank = 0, size = 0;
   bool together = false;  // all members reach each other

@@ -6,6 +6,8 @@
 // other are words in its cards: one of the member, and one of the first member for the lock of all against
 // those for one (as in foMPI: Gerstenberger, Besta, Hoefler, SC 2013). The library is told of a lock, with
 // ours held, when it gets something to do under it.
+#include <algorithm>
+
 #include "mpi/ours.hpp"
 #include "mpi/request.hpp"
 #include "mpi/window.hpp"
@@ -241,24 +243,27 @@ int flush(Window* window, int member, bool remote, Call&& call) {
   return MPI_SUCCESS;
 }
 
-std::vector<int> members_of(MPI_Group group, MPI_Win win) {
-  int size = 0;
-  MPI_Group all = MPI_GROUP_NULL;
-  if (real().Group_size(group, &size) != MPI_SUCCESS || size <= 0) return {};
-  if (real().Win_get_group(win, &all) != MPI_SUCCESS) return {};
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
-  std::vector<int> members(ranks.size());
-  if (real().Group_translate_ranks(group, size, ranks.data(), all, members.data()) != MPI_SUCCESS)
-    members.clear();
-  real().Group_free(&all);
-  return members;
+// Calls `each` with the member of the window that each rank of the group is.
+template <class Each>
+void each_member(Window& window, MPI_Group group, Each&& each) {
+  constexpr int at_once = 64;
+  int size = 0, ranks[at_once], members[at_once];
+  if (window.group == MPI_GROUP_NULL && real().Win_get_group(window.win, &window.group) != MPI_SUCCESS)
+    return;
+  if (real().Group_size(group, &size) != MPI_SUCCESS) return;
+  for (int first = 0; first < size; first += at_once) {
+    const int count = std::min(size - first, at_once);
+    for (int i = 0; i < count; ++i) ranks[i] = first + i;
+    if (real().Group_translate_ranks(group, count, ranks, window.group, members) != MPI_SUCCESS) return;
+    for (int i = 0; i < count; ++i)
+      if (window.is_member(members[i])) each(members[i]);
+  }
 }
 
 }  // namespace
 
 bool wait_open(const Window& window, const Target& target, bool as_long_as_it_takes) {
-  constexpr int short_looks = 200;
+  constexpr int short_looks = 40;  // about a microsecond
   const Access now = window.access.load(std::memory_order_relaxed);
   if (now != Access::fence && (now != Access::started || !target.started)) return false;
   for (int i = 0; i < short_looks; ++i) {
@@ -421,11 +426,12 @@ int nigh_mpi_Win_start(MPI_Group group, int assertion, MPI_Win win) {
   const Away away;
   const int error = real().Win_start(group, assertion, win);
   if (error != MPI_SUCCESS || !window) return error;
-  for (const int member : members_of(group, win)) {
-    if (!window->is_member(member) || !target_of(*window, member).card) continue;
-    target_of(*window, member).started = true;
-    ++target_of(*window, member).starts;
-  }
+  each_member(*window, group, [&](int member) {
+    Target& target = target_of(*window, member);
+    if (!target.card) return;
+    target.started = true;
+    ++target.starts;
+  });
   if (!window->is_passive()) window->access.store(Access::started, std::memory_order_relaxed);
   return error;
 }
@@ -450,11 +456,10 @@ int nigh_mpi_Win_post(MPI_Group group, int assertion, MPI_Win win) {
   const Away away;
   const int error = real().Win_post(group, assertion, win);
   if (error != MPI_SUCCESS || !window || !window->card) return error;
-  for (const int member : members_of(group, win)) {
-    if (!window->is_member(member)) continue;
+  each_member(*window, group, [&](int member) {
     auto& posts = window->card->posts()[member];
     posts.store(posts.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  });
   return error;
 }
 

@@ -184,6 +184,7 @@ void drop(Window* window) {
   forget(window->context);
   if (window->memory) process().space->release(window->memory);
   window->memory = nullptr;
+  if (window->group != MPI_GROUP_NULL) real().Group_free(&window->group);
   window->access.store(Access::none);
   window->locks.store(0);
   window->told.store(false);
