@@ -95,14 +95,14 @@ struct Window {
   }
 };
 
-// The first windows are found in a small direct-mapped cache, as communicators are.
-inline constexpr std::size_t window_cache_size = 64;
+// Windows are found in a small direct-mapped cache of handles, as communicators are.
+inline constexpr std::size_t window_cache_size = comm_cache_size;
 extern std::atomic<Window*> g_window_cache[window_cache_size];  // never nullptr
 Window* window_slow(MPI_Win win);
 // nullptr: the call is the library's.
 inline Window* window_of(MPI_Win win) {
   const auto bits = handle_bits(win);
-  Window* window = g_window_cache[(bits * 0x9e3779b97f4a7c15u) >> 58].load(std::memory_order_acquire);
+  Window* window = g_window_cache[comm_cache_index(bits)].load(std::memory_order_acquire);
   if (window->handle.load(std::memory_order_relaxed) == bits) [[likely]]
     return window;
   return window_slow(win);

@@ -371,7 +371,7 @@ int nigh_mpi_Fetch_and_op(const void* origin, void* result, MPI_Datatype type, i
              [&] { return real().Fetch_and_op(origin, result, type, member, displacement, op, win); });
 }
 
-// As an exchange of one element, under the same guard.
+// Exchanges one element under the guard that accumulates of it take.
 int nigh_mpi_Compare_and_swap(const void* origin, const void* compare, void* result, MPI_Datatype type,
                               int member, MPI_Aint displacement, MPI_Win win) {
   constexpr Function function = Function::Compare_and_swap;

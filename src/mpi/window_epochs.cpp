@@ -168,8 +168,7 @@ int unlock_of_library(Window* window, Call&& call) {
 
 int lock(Window& window, int kind, int member, int assertion) {
   Target& target = target_of(window, member);
-  // Whether a lock may follow a fence is for the library to say; and all that is done to a member out of
-  // reach is the library's.
+  // The library says if a lock may follow a fence, and does all that is done to a member out of reach.
   const bool by_library =
       !target.accumulates || window.access.load(std::memory_order_relaxed) == Access::fence;
   if ((assertion & MPI_MODE_NOCHECK) == 0 && target.accumulates)

@@ -46,7 +46,7 @@ struct Move {
   bool puts;
 };
 
-// Whether it was done. If not, `fate` says why it is the library's.
+// False: it is the library's, and `fate` says why.
 [[gnu::noinline]] bool move(Window* window, const Move& m, Fate& fate, std::uint64_t& bytes) {
   TypeInfo* origin = type_info(m.origin_type);
   TypeInfo* type = m.type == m.origin_type ? origin : type_info(m.type);

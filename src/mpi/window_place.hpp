@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the operations on a member's memory have in common.
+// Shared by the operations on a member's memory.
 #pragma once
 
 #include <cstring>

@@ -48,14 +48,12 @@ Book& book() {
 Window g_none;                                             // its handle, 0, is no window's
 std::atomic<std::uintptr_t> g_unknown[window_cache_size];  // handles that we know nothing of
 
-std::size_t place_of(std::uintptr_t bits) { return (bits * 0x9e3779b97f4a7c15u) >> 58; }
-
 // The handle is gone. All else stays until the library has heard that of all members.
 int on_delete(MPI_Win, int, void* value, void*) {
   auto* window = static_cast<Window*>(value);
   Book& all = book();
   const std::lock_guard guard(all.lock);
-  auto& entry = g_window_cache[place_of(window->handle.exchange(0))];
+  auto& entry = g_window_cache[comm_cache_index(window->handle.exchange(0))];
   if (entry.load(std::memory_order_relaxed) == window) entry.store(&g_none, std::memory_order_release);
   for (Window** at = &all.windows; *at; at = &(*at)->next)
     if (*at == window) {
@@ -73,7 +71,7 @@ bool enter(Window& window) {
   window.next = all.windows;
   all.windows = &window;
   window.handle.store(bits, std::memory_order_release);
-  g_unknown[place_of(bits)].store(0, std::memory_order_release);
+  g_unknown[comm_cache_index(bits)].store(0, std::memory_order_release);
   if (!all.covered) cover(Part::rma, true);
   all.covered = true;
   return true;
@@ -149,11 +147,11 @@ void no_memory() {
   real().Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
 }
 
-// Before the library makes the window: peers may look this rank's card up from now on. nullptr: the window is
-// the library's, on this rank at least.
+// False: the window is the library's, on all members alike but for those that NIGH_MPI_RMA keeps out.
 bool can_begin(const CommState* comm) {
   return comm && !comm->inter && comm->size >= 2 && process().on(Part::rma);
 }
+// Before the library makes the window: peers may look this rank's card up from now on.
 Window* begin(CommState& comm, const Memory& memory, bool by_library) {
   const bool sound = memory.bytes >= 0 && memory.unit > 0;  // else the library is to say so, if it minds
   Book& all = book();
@@ -281,8 +279,8 @@ int make_unknown(Call&& call) {
   return error;
 }
 
-// Whether all members have a card and what it shows is shared. Each of them comes to the same answer before
-// it calls the library.
+// True: all members have cards, and the memory that these show is shared. All of them come to the same answer
+// before they call the library.
 bool all_ready(const Window& window) {
   bool all = window.together;
   for (int i = 0; i < window.size && window.together; ++i) {
@@ -292,8 +290,7 @@ bool all_ready(const Window& window) {
   return all;
 }
 
-// As far as the library can make it, with each member's memory on pages of its own, as MPI_Win_allocate
-// would.
+// Asks for each member's memory on pages of its own, as MPI_Win_allocate lays it.
 class SharedInfo {
  public:
   explicit SharedInfo(MPI_Info info) {
@@ -395,13 +392,13 @@ const Hooks hooks(start, stop);
 
 Window* window_slow(MPI_Win win) {
   const auto bits = handle_bits(win);
-  auto& unknown = g_unknown[place_of(bits)];
+  auto& unknown = g_unknown[comm_cache_index(bits)];
   if (unknown.load(std::memory_order_acquire) == bits) return nullptr;
   Book& all = book();
   const std::lock_guard guard(all.lock);
   for (Window* window = all.windows; window; window = window->next)
     if (window->handle.load(std::memory_order_relaxed) == bits) {
-      g_window_cache[place_of(bits)].store(window, std::memory_order_release);
+      g_window_cache[comm_cache_index(bits)].store(window, std::memory_order_release);
       return window;
     }
   unknown.store(bits, std::memory_order_release);
