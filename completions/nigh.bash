@@ -12,10 +12,10 @@ _nigh() {
   fi
   local command=${words[1]:-} i
   if [ "$cword" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "machine plan run bench report watch --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "run compare machine plan bench report watch --help --version" -- "$cur")
     return
   fi
-  if [ "$command" = run ] || [ "$command" = watch ]; then
+  if [ "$command" = run ] || [ "$command" = watch ] || [ "$command" = compare ]; then
     for ((i = 2; i < cword; i++)); do
       if [ "${words[i]}" = -- ]; then  # after "--": the program's own words
         if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else
@@ -49,7 +49,7 @@ _nigh() {
     --memory)
       mapfile -t COMPREPLY < <(compgen -W "$(cat /sys/devices/system/node/has_memory 2>/dev/null)" -- "$cur")
       return ;;
-    --interval|--cost|--duration|--listen)
+    --interval|--cost|--duration|--listen|--time|--precision|--check|--run)
       return ;;
     --type)
       mapfile -t COMPREPLY < <(compgen -W "double float complex complex-float" -- "$cur")
@@ -57,18 +57,22 @@ _nigh() {
     --transpose)
       mapfile -t COMPREPLY < <(compgen -W "1000x1000 10000x10000" -- "$cur")
       return ;;
+    --only|--off)
+      mapfile -t COMPREPLY < <(compgen -W "mpi teams mpi,teams" -- "$cur")
+      return ;;
     --share)
       mapfile -t COMPREPLY < <(compgen -W "data" -- "$cur")
       return ;;
     --teams)
-      mapfile -t COMPREPLY < <(compgen -W "2,scatter,2,subscatter 4,scatter,4,subscatter 4,compact" -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W "auto 2,scatter,2,subscatter 4,scatter,4,subscatter 4,compact" -- "$cur")
       return ;;
   esac
   local options=
   case $command in
     machine) options="--model --machine --json --svg --list-models --no-color --probe --probe-mpi --library --quick --nodes --no-store" ;;
     plan) options="--teams --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
-    run) options="--ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
+    compare) options="--run --time --precision --check --json" ;;
+    run) options="--only --off --ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --size --threads --library --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model transpose-steps" ;;
     report) options="--out --bench --peers --trace --account --machine --no-run --summary --json" ;;

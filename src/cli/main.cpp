@@ -55,12 +55,16 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "nigh " NIGH_VERSION);
   app.require_subcommand(1);
   int status = 0;
-  nigh::cli::add_machine(app, status);
-  nigh::cli::add_plan(app, status);
   nigh::cli::add_run(app, status);
-  nigh::cli::add_bench(app, status);
-  nigh::cli::add_report(app, status);
-  nigh::cli::add_watch(app, status);
+  // `nigh run` stands in front of every program: it does not wait for the options of the others.
+  if (argc < 2 || std::strcmp(argv[1], "run") != 0) {
+    nigh::cli::add_compare(app, status);
+    nigh::cli::add_machine(app, status);
+    nigh::cli::add_plan(app, status);
+    nigh::cli::add_bench(app, status);
+    nigh::cli::add_report(app, status);
+    nigh::cli::add_watch(app, status);
+  }
   argc = nigh::cli::keep_program_words(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -36,20 +36,23 @@ void run_say(const RunOptions& options, const std::string& sentence) {
   if (!options.quiet) std::fprintf(stderr, "nigh run: %s\n", one_line(sentence).c_str());
 }
 
-Result<std::string> find_library(const std::string& file) {
+Result<std::string> find_module(const std::string& file) {
   auto self = sys::own_executable();
   if (!self) return tl::unexpected(self.error());
-  std::filesystem::path prefix = std::filesystem::path(*self).parent_path().parent_path();
-  for (const std::filesystem::path& folder : {prefix / "lib", prefix / NIGH_INSTALL_LIBDIR}) {
-    std::string path = (folder / file).lexically_normal().string();
-    if (!sys::is_readable_file(path)) continue;
-    if (openmp::can_be_preloaded(path)) return path;
-    return fail(Errc::unsupported,
-                "can't preload " + path +
-                    ": LD_PRELOAD takes no blanks and colons in a path; install nigh elsewhere");
-  }
+  const std::filesystem::path prefix = std::filesystem::path(*self).parent_path().parent_path();
+  for (const std::filesystem::path& folder : {prefix / "lib", prefix / NIGH_INSTALL_LIBDIR})
+    if (std::string path = (folder / file).lexically_normal().string(); sys::is_readable_file(path))
+      return path;
   return fail(Errc::io, "can't find " + file + " in " + (prefix / "lib").string() + " or " +
                             (prefix / NIGH_INSTALL_LIBDIR).string() + "; is nigh installed completely?");
+}
+
+Result<std::string> find_library(const std::string& file) {
+  auto path = find_module(file);
+  if (!path || openmp::can_be_preloaded(*path)) return path;
+  return fail(Errc::unsupported, "can't preload " + *path +
+                                     ": LD_PRELOAD takes no blanks and colons in a path; install nigh "
+                                     "elsewhere");
 }
 
 // The PUs the plan may use: those of this process, or all of the machine that is imagined, cut to --mask.
@@ -205,7 +208,7 @@ int run(const RunOptions& options) {
   auto own = sys::affinity();  // first of all: nothing may have bound us yet
   if (!own) return run_failed(own.error().message);
   if (options.command.empty())
-    return run_failed("say what to run: nigh run --teams 4,scatter,2,subcompact -- ./app");
+    return run_failed("say what to run: nigh run -- ./app, nigh run -- mpirun -n 4 ./app");
   if (auto self = sys::own_executable(); !self && options.ranks == 0)
     return start_without_us(options, self.error().message);
   if (options.watch && !options.dry_run)
@@ -215,6 +218,7 @@ int run(const RunOptions& options) {
     auto made = auto_hybrid(options);
     return made ? run_mpi(*made, *own) : run_failed(made.error().message);
   }
+  if (is_automatic(options)) return run_automatic(options, *own);
   if (options.mpi || (has_teams(options) && starts_ranks(options))) return run_mpi(options, *own);
   // No teams to place: the program is only made measurable.
   if (options.watch && !has_teams(options) && !options.dry_run) return become(options, sys::environment());
@@ -231,8 +235,9 @@ void add_run(CLI::App& app, int& status) {
   auto* command =
       app.add_subcommand("run", "Run a program with its OpenMP teams, ranks or MPI messages near each other");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("--teams", options->teams,
-                      "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact");
+  command->add_option(
+      "--teams", options->teams,
+      "Size and strategy of each nesting level, outermost first: 4,scatter,2,subcompact; or auto");
   auto* ranks =
       command->add_option("-n,--ranks", options->ranks, "Start this many ranks, a space of their own");
   ranks->check(CLI::Validator(
@@ -249,6 +254,13 @@ void add_run(CLI::App& app, int& status) {
       ->add_flag("--mpi", options->mpi, "The command starts MPI ranks (mpirun, srun): speed up its messages")
       ->excludes(ranks);
   add_hybrid_options(*command, options, ranks);
+  const CLI::IsMember features({"mpi", "teams"});
+  command->add_option("--only", options->only, "Of what helps only: mpi (messages), teams (OpenMP threads)")
+      ->delimiter(',')
+      ->check(features);
+  command->add_option("--off", options->off, "All that helps but: mpi, teams")
+      ->delimiter(',')
+      ->check(features);
   auto* watch = command->add_flag("--watch", options->watch,
                                   "Let the kernel tell who touches the program's memory, for nigh watch -p");
   command->add_option("--memory", options->watch_nodes, "With --watch: the nodes that its memory comes from")
@@ -268,7 +280,9 @@ void add_run(CLI::App& app, int& status) {
                     "Leave OMP_PROC_BIND and its like, and all you set, as it is");
   command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
   command->footer(
-      "The program and its arguments come last: nigh run --teams 4,scatter,2,subcompact -- ./app input");
+      "The program and its arguments come last:\n"
+      "  nigh run -- mpirun -n 4 ./app input\n"
+      "  nigh run --teams 4,scatter,2,subcompact -- ./app input");
   command->callback([options, &status] {
     options->command = program_words();
     status = run(*options);
@@ -285,7 +299,7 @@ int keep_program_words(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return argc;
   // Only after "--": watch may also be given processes, machine and bench need no program.
   if (std::strcmp(argv[1], "watch") == 0 || std::strcmp(argv[1], "machine") == 0 ||
-      std::strcmp(argv[1], "bench") == 0) {
+      std::strcmp(argv[1], "bench") == 0 || std::strcmp(argv[1], "compare") == 0) {
     int at = 2;
     while (at < argc && std::strcmp(argv[at], "--") != 0) ++at;
     if (at < argc) program_words().assign(argv + at + 1, argv + argc);

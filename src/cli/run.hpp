@@ -31,6 +31,7 @@ struct RunOptions {
   std::vector<openmp::Variable> given;  // set whatever the user has
   bool watch = false;
   std::string watch_nodes;
+  std::vector<std::string> only, off;  // "mpi", "teams"
   bool json = false, dry_run = false, keep_env = false, quiet = false;
   std::vector<std::string> command;
 };
@@ -45,7 +46,8 @@ struct Ready {
 
 int run_failed(const std::string& message);
 void run_say(const RunOptions& options, const std::string& sentence);
-// A library of ours that is to be preloaded, by its file name.
+// A library of ours, by its file name: one to be opened, one to be preloaded.
+Result<std::string> find_module(const std::string& file);
 Result<std::string> find_library(const std::string& file);
 Result<CpuSet> usable_pus(const RunOptions& options, const CpuSet& own);
 // Whether teams are to be placed at all: a spec was given, here or in the environment.
@@ -68,6 +70,14 @@ void preload_first(openmp::LaunchEnvironment& environment, const std::string& li
 Result<void> set_space_variables(openmp::LaunchEnvironment& environment, const RunOptions& options);
 
 int run_ranks(const RunOptions& options, const CpuSet& own);
+// Whether the launcher's words or variables, or the batch system's, name nodes other than this one.
+bool names_other_nodes(const std::vector<std::string>& words);
+// Makes the launcher in the command pass on to ranks what they need of the environment.
+void forward_to_ranks(openmp::LaunchEnvironment& environment, RunOptions& options);
+
+// Nothing was said of what is to be done: all that helps.
+bool is_automatic(const RunOptions& options);
+int run_automatic(const RunOptions& options, const CpuSet& own);
 int run_mpi(const RunOptions& options, const CpuSet& own);
 // --auto-hybrid and what goes with it; `ranks`: the option -n, which excludes it.
 void add_hybrid_options(CLI::App& command, const std::shared_ptr<RunOptions>& options, CLI::Option* ranks);

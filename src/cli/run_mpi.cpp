@@ -52,8 +52,6 @@ Result<void> set_space_variables(LaunchEnvironment& environment, const RunOption
   return {};
 }
 
-namespace {
-
 bool names_other_nodes(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     for (const char* option : {"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile",
@@ -64,6 +62,8 @@ bool names_other_nodes(const std::vector<std::string>& words) {
   return sys::launcher_number(sys::lookup_variable, nullptr, "SLURM_JOB_NUM_NODES") > 1 ||
          std::getenv("PBS_NODEFILE") != nullptr || std::getenv("LSB_HOSTS") != nullptr;
 }
+
+namespace {
 
 // What ranks need and launchers do not pass on by themselves.
 std::vector<std::string> names_to_forward(const LaunchEnvironment& environment) {
@@ -84,9 +84,11 @@ void forward_list_in(LaunchEnvironment& environment, const char* variable, char 
   set_variable(environment, variable, forward_list(list, between, what));
 }
 
+}  // namespace
+
 // What the user's words and variables say of variables for ranks is merged with ours; where they say nothing
 // Open MPI's mpirun gets a list in a variable, which it does not take together with -x on the command line.
-void forward(LaunchEnvironment& environment, RunOptions& options) {
+void forward_to_ranks(LaunchEnvironment& environment, RunOptions& options) {
   constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
   const std::string& first = options.command.front();
   const std::string library = library_of_launcher(first);
@@ -107,6 +109,8 @@ void forward(LaunchEnvironment& environment, RunOptions& options) {
       set_variable(environment, list_name, forward_list("", ';', what));
   }
 }
+
+namespace {
 
 // The PUs of each rank, as the ranks themselves will divide them (NIGH_RANK_SHARE); none where the words do
 // not say how many there are on this node, or who binds them.
@@ -173,7 +177,7 @@ int run_mpi(const RunOptions& given, const CpuSet& own) {
       return run_failed(set.error().message);
   }
   for (const openmp::Variable& one : options.given) set_variable(ready.environment, one.name, one.value);
-  forward(ready.environment, options);
+  forward_to_ranks(ready.environment, options);
   for (const auto& remark : ready.environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, ready) : start(options, ready);
 }

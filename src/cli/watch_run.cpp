@@ -3,6 +3,7 @@
 //
 // The service on this machine: what is watched (a program that is started, processes, all), and where what it
 // says goes (terminal, log, feed).
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/run.hpp"
 #include "cli/watch.hpp"
 #include "machine/load.hpp"
 #include "sys/line_log.hpp"
@@ -19,7 +21,7 @@
 #include "sys/program.hpp"
 #include "sys/start.hpp"
 #include "sys/threads.hpp"
-#include "watch/feed.hpp"
+#include "watch/feed_module.hpp"
 #include "watch/service.hpp"
 
 namespace nigh::cli {
@@ -34,6 +36,18 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+Result<std::unique_ptr<watch::Feed>> open_feed(const std::string& where) {
+  auto path = find_module(watch::feed_module_file);
+  if (!path) return tl::unexpected(path.error());
+  void* module = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto open =
+      reinterpret_cast<watch::OpenFeed>(module ? dlsym(module, watch::feed_module_entry) : nullptr);
+  if (open == nullptr) return fail(Errc::io, fmt::format("{} can't be opened: {}", *path, dlerror()));
+  watch::OpenedFeed out = fail(Errc::io, "");
+  open(&where, &out);
+  return out;
+}
+
 // Everything that is said, to everybody who listens.
 class Outlets {
  public:
@@ -45,7 +59,7 @@ class Outlets {
       out->log_.emplace(*std::move(log));
     }
     if (!options.listen.empty()) {
-      auto feed = watch::Feed::open(options.listen);
+      auto feed = open_feed(options.listen);
       if (!feed) return tl::unexpected(feed.error());
       out->feed_ = *std::move(feed);
       remark(options, "listens on " + out->feed_->url());

@@ -5,6 +5,7 @@
 // calls were ours, how many were left to the library, and why. The counters of all ranks of a node lie in the
 // space, so one rank adds them up and speaks for all; it waits for the others only when they are asked to be
 // told of, and not for long.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,12 +22,13 @@
 #include "mpi/process.hpp"
 #include "sys/append.h"
 #include "sys/futex.hpp"
+#include "sys/launchers.hpp"
 #include "sys/raw.h"
 
 namespace nigh::mpi {
 namespace {
 
-enum class Form { none, text, json };
+enum class Form { none, line, text, json };
 
 constexpr const char* fate_names[fate_count] = {"ours",    "small", "unshared",  "distant",   "alone",
                                                 "foreign", "inter", "type",      "operation", "memory",
@@ -42,6 +44,7 @@ std::string g_how;  // the job ended early
 Form wish() {
   const char* value = std::getenv("NIGH_EXPLAIN");
   if (!value || !*value || std::strcmp(value, "off") == 0 || std::strcmp(value, "0") == 0) return Form::none;
+  if (std::strcmp(value, "line") == 0) return Form::line;
   return std::strcmp(value, "json") == 0 ? Form::json : Form::text;
 }
 
@@ -227,6 +230,25 @@ std::string as_text(const Counters& sum) {
   return out;
 }
 
+// What libnigh-openmp.so has to say, which then keeps quiet; "" without it.
+std::string line_of_teams() {
+  using Line = int (*)(char*, std::size_t);
+  char text[512];
+  const auto line = reinterpret_cast<Line>(dlsym(RTLD_DEFAULT, "nigh_openmp_line"));
+  const int length = line ? line(text, sizeof text) : 0;
+  return length > 0 ? std::string("; ") + text : "";
+}
+
+std::string as_line(const Counters& sum) {
+  std::string out = "nigh: " + std::to_string(g_pages.size()) + " ranks";
+  if (static_cast<int>(g_pages.size()) != process().world_size)
+    out += " of " + std::to_string(process().world_size) + " on " + host_name();
+  if (!g_how.empty()) out += " (" + g_how + ")";
+  out += "; " + sentence(verdict_of(sum)) + line_of_teams();
+  if (!parts_that_are_off().empty()) out += "; off:" + parts_that_are_off();
+  return out + "\n";
+}
+
 std::string as_json(const Counters& sum) {
   std::string out = "{\"nigh\": \"mpi\", \"host\": ";
   add_quoted(out, host_name());
@@ -308,7 +330,7 @@ void wait_for_others() {
 }
 
 std::string told_aside() {
-  if (g_form == Form::text)
+  if (g_form != Form::json)
     return std::string("nigh: MPI runs as without nigh: ") + stand_aside_reason() + " (" + host_name() +
            ")\n";
   std::string out = "{\"nigh\": \"mpi\", \"host\": ";
@@ -339,7 +361,7 @@ void write_account() {
   if (g_pages.empty() || g_pages.front()->told.exchange(1) != 0) return;
   auto sum = std::make_unique<Counters>();
   sum_up(*sum);
-  write_out(g_form == Form::json ? as_json(*sum) : as_text(*sum));
+  write_out(g_form == Form::json ? as_json(*sum) : g_form == Form::line ? as_line(*sum) : as_text(*sum));
 }
 
 }  // namespace
@@ -353,11 +375,14 @@ void close_account() {
   sys::futex_wake_all(&me.page->ended);
 }
 
-bool explains() { return wish() != Form::none; }
+bool explains() { return wish() > Form::line; }
 
 void print_account() {
   if (g_pages.empty()) {
     g_form = wish();
+    // One rank has nobody to talk to, and of several one speaks.
+    const bool line = g_form == Form::line;
+    if (line && (g_process.world_size < 2 || !sys::speaks_for_node(sys::lookup_variable, nullptr))) return;
     if (g_form != Form::none) write_out(told_aside());
     return;
   }

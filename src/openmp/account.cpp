@@ -8,15 +8,19 @@
 // yet to change the environment.
 #include "openmp/account.hpp"
 
+#include <errno.h>
 #include <link.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "openmp/automatic.hpp"
 #include "openmp/callsite.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
+#include "sys/launchers.hpp"
 
 namespace nigh::preload {
 
@@ -24,6 +28,8 @@ static constinit struct {
   std::atomic<unsigned> outer, inner, bindings, refused, threads, moved;
   std::atomic<bool> program_made_threads;
   bool json;
+  bool line;  // one line is wanted, no account
+  std::atomic<bool> told;
   bool first_process;
   const char* stripped[16];
   int nstripped;
@@ -38,7 +44,9 @@ Tally account_tally() { return {a.outer, a.inner, a.bindings, a.refused, a.threa
 void account_begin(char* wish) {
   if (!wish || !*wish) return;
   const char first = static_cast<char>(*wish | 0x20);
-  if (first != 't' && first != 'j') return;
+  if (first != 't' && first != 'j' && first != 'l') return;
+  a.line = first == 'l';
+  if (a.line) return;
   g.explain = true;
   a.json = first == 'j';
   a.first_process = *wish == first;
@@ -81,7 +89,7 @@ void account_bound(int place) {
   if (place > kKeep && !t.first_place) {
     t.first_place = place;
     if (g.explain) add(a.threads);
-  } else if (g.explain && place > kKeep && place != t.first_place && !t.counted) {
+  } else if ((g.explain || a.line) && place > kKeep && place != t.first_place && !t.counted) {
     t.counted = true;
     add(a.moved);
   }
@@ -160,7 +168,48 @@ bool has_static_libgomp() {
   return found;
 }
 
+// ---- one line -----------------------------------------------------------------------------------
+// The largest team of those that this node opened and whose threads are bound.
+static const Kids* widest_team(const Node& node) {
+  const Kids* widest = nullptr;
+  for (const Kids* kids = node.kids.load(std::memory_order_acquire); kids; kids = kids->next)
+    if (kids->size > 1 && kids->node[1].place > kKeep && (!widest || kids->size > widest->size))
+      widest = kids;
+  return widest;
+}
+
+static int teams_text(const Node* node, char* text, size_t size) {
+  int length = 0;
+  for (const Kids* team = widest_team(*node); team; team = widest_team(team->node[0])) {
+    const int n =
+        snprintf(text + length, size - static_cast<size_t>(length), "%s%u", length ? "x" : "", team->size);
+    if (n < 0 || n >= static_cast<int>(size) - length) break;
+    length += n;
+  }
+  return length;
+}
+
+// "teams of 4x2 bound, 0 threads moved since"; 0: no team was placed, and nothing kept it from that.
+static int line_text(char* text, size_t size) {
+  char teams[128] = "";
+  for (const Plan* plan = all_plans(); plan && !*teams; plan = plan->next)
+    for (const Root* root = plan->roots; root; root = root->next)
+      if (root->number == 0) teams_text(&root->node, teams, sizeof teams);
+  const char* reason = automatic_reason();
+  if (reason && a.line) return snprintf(text, size, "teams not bound: %s", reason);
+  if (!*teams) return 0;
+  return snprintf(text, size, "teams of %s bound, %u thread%s moved since", teams, a.moved.load(),
+                  a.moved.load() == 1 ? "" : "s");
+}
+
+static void print_line() {
+  char text[512];
+  if (a.told.load() || !sys::speaks_for_node(sys::lookup_variable, nullptr)) return;
+  if (line_text(text, sizeof text) > 0) say("%s: %s", program_invocation_short_name, text);
+}
+
 void account_end() {
+  if (a.line) return print_line();
   const bool saw_regions = a.outer.load() > 0;
   if (g.explain) {
     if (saw_regions || a.first_process) print_account(a.json);
@@ -174,3 +223,9 @@ void account_end() {
 }
 
 }  // namespace nigh::preload
+
+// For the account of MPI, which then speaks for both.
+NIGH_EXPORT int nigh_openmp_line(char* text, size_t size) {
+  nigh::preload::a.told.store(true);
+  return nigh::preload::line_text(text, size);
+}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "openmp/account.hpp"
+#include "openmp/automatic.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/ompt.hpp"
 #include "openmp/planner.hpp"
@@ -109,7 +110,7 @@ static void walk_all(F&& visit) {
 template <class F>
 static void walk_odd_sizes(F&& visit) {
   walk_all([&](const Plan& plan, const Root&, Node& node) {
-    if (node.index != 0 || node.depth > plan.levels) return;
+    if (node.index != 0 || node.depth > plan.levels || plan.automatic) return;
     const int planned = planner_size(plan.planner, node.depth);
     if (planned != static_cast<int>(node.size)) visit(node.depth, planned, node);
   });
@@ -119,7 +120,9 @@ static const char* no_regions_because() {
   const Runtime* runtimes;
   const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
   const char* tool = getenv("OMP_TOOL");
-  if (!spec || !*spec)
+  if (automatic_needless()) return "all PUs share one memory and one cache, so nothing was bound";
+  if (automatic_reason()) return automatic_reason();
+  if ((!spec || !*spec) && !automatic_wanted())
     return "OMP_NESTING_TEAM_SIZE is not set and the program did not call omp_set_nesting_info";
   if (ompt_declined()) return ompt_declined();
   if (tool && !strcmp(tool, "disabled")) return "OMP_TOOL=disabled forbids libomp to tell us of its regions";
@@ -150,8 +153,11 @@ static void put_verdict(Out& out) {
   } else if (elsewhere) {
     out.put("%u of %u times a thread was on another PU than planned: somebody else moves threads, too",
             elsewhere, entries);
+  } else if (automatic_waits()) {
+    out.put("no team was bound: regions were opened for less than 0.25 s");
   } else {
-    out.put("every thread was on its planned PU");
+    out.put(automatic_reason() ? "the teams were not bound to the end"
+                               : "every thread was on its planned PU");
   }
 }
 
@@ -210,7 +216,10 @@ static void print_text(Out& out) {
   out.put("nigh: account of %s (process %d)\n", program_invocation_name, getpid());
   for (int i = 0; i < n; i++)
     out.put("  runtime     %s (%s), %s\n", runtimes[i].name, runtimes[i].version, runtimes[i].path);
-  if (const char* spec = current_spec()) out.put("  teams       %s\n", spec);
+  if (const char* spec = current_spec()) {
+    const char* reason = automatic_reason();
+    out.put("  teams       %s%s%s\n", spec, reason ? ", off: " : "", reason ? reason : "");
+  }
   out.put("  mask        ");
   put_mask(out, home());
   out.put("\n");
@@ -321,6 +330,10 @@ static void print_json(Out& out) {
     out.put_string(spec);
   else
     out.put("null");
+  if (automatic_reason()) {
+    out.put(",\n  \"off\": ");
+    out.put_string(automatic_reason());
+  }
   out.put(",\n  \"mask\": \"");
   put_mask(out, home());
   out.put("\",\n");

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "openmp/automatic.hpp"
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
@@ -31,6 +32,7 @@ static void note_set(bool self, size_t size, const cpu_set_t* set, void* caller)
     g.epoch.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  if (is_bound() || t.node) automatic_off("the program binds its threads itself");
   if (is_bound()) used(Cure::kSetAffinity);
   memset(&t.own, 0, sizeof t.own);
   memcpy(&t.own, set, size < sizeof t.own ? size : sizeof t.own);

@@ -41,7 +41,8 @@ static void* live(void* data) {
   return run(arg);
 }
 
-// The place of the next thread of the region that is being opened; kKeep: unknown.
+// The place of the next thread of the region that is being opened; kKeep: unknown. A team of unknown size has
+// no places yet, but its threads shall not wait on their opener's PU.
 static int next_place() {
   const Body* region = t.opening;
   if (!region || !region->parent->plan) return kKeep;
@@ -49,6 +50,7 @@ static int next_place() {
   const unsigned index = parent->depth > 0 ? ++t.born : ++t.pool;
   const bool in_spec = parent->depth < parent->plan->levels;
   unsigned size = region->asked;
+  if (!size && parent->plan->automatic) return is_bound() ? kFree : kKeep;
   if (!size && in_spec) size = static_cast<unsigned>(planner_size(parent->plan->planner, parent->depth + 1));
   return index < size ? child(parent, index, size)->place : kKeep;
 }
@@ -72,11 +74,14 @@ static bool copy_attributes(const pthread_attr_t* from, pthread_attr_t* to) {
 bool create_team_thread(pthread_t* thread, const pthread_attr_t* attr, void* (*run)(void*), void* arg,
                         int* rc) {
   const int place = next_place();
-  if (place <= kKeep || !is_bound() || !cured(Cure::kBirth)) return false;
+  if (place == kKeep || !is_bound() || !cured(Cure::kBirth)) return false;
   pthread_attr_t own;
   if (!copy_attributes(attr, &own)) return false;
   Mask one{};
-  one.add(pu_of_place(place));
+  if (place == kFree)
+    one = own_mask();
+  else
+    one.add(pu_of_place(place));
   const unsigned epoch = g.epoch.load(std::memory_order_relaxed);
   auto* given = static_cast<Birth*>(malloc(sizeof(Birth)));
   bool made = false;

@@ -13,11 +13,13 @@
 
 #include "nigh/plan.h"
 #include "openmp/account.hpp"
+#include "openmp/automatic.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/outside.hpp"
 #include "openmp/planner.hpp"
 #include "openmp/room.hpp"
 #include "openmp/say.hpp"
+#include "sys/cpu_list.h"
 
 namespace nigh::preload {
 
@@ -46,6 +48,15 @@ void Mask::list(char* text, size_t size) const {
   }
 }
 
+bool read_cpus(const char* list, Mask& mask) {
+  memset(&mask, 0, sizeof mask);
+  for (long first = 0, last = 0; nigh_next_cpus(&list, kMaskCpus - 1, &first, &last);) {
+    for (long cpu = first; cpu <= last; cpu++) mask.add(static_cast<int>(cpu));
+    if (!*list) return true;
+  }
+  return false;
+}
+
 bool Mask::load(int tid) {
   memset(this, 0, sizeof *this);
   return nigh_raw_getaffinity(tid, word, sizeof word) > 0;
@@ -54,16 +65,12 @@ bool Mask::load(int tid) {
 long Mask::store(int tid) const { return nigh_raw_setaffinity(tid, word, sizeof word); }
 
 // ---- nodes --------------------------------------------------------------------------------------
-// Deeper than any plan: recursion that opens a region at each step would otherwise grow the tree for ever.
-constexpr int kMaxDepth = 32;
-
-static int root_number(const Node* root) {
+int root_number(const Node* root) {
   const char* at = reinterpret_cast<const char*>(root) - offsetof(Root, node);
   return reinterpret_cast<const Root*>(at)->number;
 }
 
-// Asks the planner where the team of `size` opened by parent belongs; false: it has no answer.
-static bool ask(const Node* parent, unsigned size, nigh_place* out) {
+bool ask_planner(const Node* parent, unsigned size, nigh_place* out) {
   int index[kMaxDepth], sizes[kMaxDepth];
   const Node* node = parent;
   for (; node->parent; node = node->parent) {
@@ -81,8 +88,7 @@ static void* lines(size_t bytes) {
   return memory ? memset(memory, 0, bytes) : nullptr;
 }
 
-// Threads that run at once if every thread above this team opens one like it.
-static unsigned long threads_with(const Node* parent, unsigned size) {
+unsigned long threads_with(const Node* parent, unsigned size) {
   unsigned long threads = size;
   for (const Node* node = parent; node->parent && threads < 1'000'000; node = node->parent)
     threads *= node->size;
@@ -98,7 +104,12 @@ static unsigned long threads_below(const Plan* plan, int level) {
 }
 
 static void place_team(Node* parent, Kids* kids, nigh_place* places) {
-  const bool planned = parent->depth < parent->plan->levels && ask(parent, kids->size, places);
+  const Plan& plan = *parent->plan;
+  const bool planned = plan.automatic
+                           ? kids->size > 1 && automatic_places(parent, kids->size, places)
+                           : parent->depth < plan.levels && ask_planner(parent, kids->size, places);
+  // Teams that are not placed automatically: nobody is bound who is not yet, nobody stays who is.
+  const int unplanned = !plan.automatic ? kFree : unplaced_automatically(plan, parent);
   for (unsigned i = 0; i < kids->size; i++) {
     Node& node = kids->node[i];
     node.plan = parent->plan;
@@ -108,12 +119,12 @@ static void place_team(Node* parent, Kids* kids, nigh_place* places) {
     node.size = kids->size;
     // A team of one changes nothing but the level. Deeper than the spec says: the master stays, the rest
     // roam.
-    if (kids->size == 1)
+    if (kids->size == 1 && !(plan.automatic && automatic_reason()))
       node.place = parent->place;
     else if (planned && places[i].pu >= 0)
       node.place = place_of_pu(places[i].pu);
     else
-      node.place = i == 0 ? parent->place : kFree;
+      node.place = i == 0 && (parent->place != kKeep || !plan.automatic) ? parent->place : unplanned;
   }
 }
 
@@ -147,7 +158,7 @@ Kids* make_kids(Node* parent, unsigned size) {
     made = kids != nullptr;
   }
   unlock();
-  if (made && parent->depth < parent->plan->levels)
+  if (made && !parent->plan->automatic && parent->depth < parent->plan->levels)
     note_threads(threads_with(parent, size), threads_below(parent->plan, parent->depth + 1));
   return kids;
 }
@@ -204,6 +215,7 @@ static Node* take_root(Plan* plan) {
   if (t.held == kKeep && !t.has_own && t.root_number > 1) t.has_own = t.own.load(0);
   t.plan = plan;
   t.root = root;
+  if (automatic_waits()) t.look = t.period = 1;
   return root;
 }
 
@@ -244,6 +256,8 @@ void settle(Node* node) {
   const unsigned epoch = g.epoch.load(std::memory_order_relaxed);
   if (place == kKeep || (place == t.held && t.epoch == epoch)) return;
   if (t.first_place && !cured(Cure::kRebind)) return;
+  if (node->plan && node->plan->automatic && place > kKeep && t.held > kKeep && place != t.held)
+    automatic_moved();
   if (place == kFree || !home().has(pu_of_place(place))) {  // no longer ours: a plan from before
     own_mask().store(0);
   } else {

@@ -21,6 +21,7 @@
 #include "sys/raw.h"
 
 struct nigh_planner;
+struct nigh_place;
 
 namespace nigh::preload {
 
@@ -40,6 +41,9 @@ struct Mask {
   bool load(int tid);         // from the kernel; false if the kernel's masks are longer than ours
   long store(int tid) const;  // to the kernel: 0 or -errno
 };
+
+// A list of PUs, "0-5,8"; false: it is none.
+bool read_cpus(const char* list, Mask& mask);
 
 // Where a node's threads belong: PU number + 1, so that zeroed memory means "stay where you are".
 constexpr int kKeep = 0;
@@ -76,8 +80,10 @@ struct Root {
 struct Plan {
   nigh_planner* planner;
   int levels;
-  Root* roots;  // under the lock
-  Plan* next;   // every plan ever made; one per distinct spec and mask
+  bool automatic;  // without a spec, see automatic.hpp; its planner may be null
+  unsigned width;  // of these: the first outermost team's size
+  Root* roots;     // under the lock
+  Plan* next;      // every plan ever made; one per distinct spec and mask
   char* spec;
   Mask mask;
 };
@@ -119,7 +125,9 @@ struct Thread {
   unsigned pool;        // threads it made for all outermost regions of this thread: they stay in its pool
   uintptr_t self;       // its pthread_t, once it was bound
   unsigned period;      // regions between looks
+  unsigned moves;       // of an automatic plan
   long looked;          // when it last looked
+  long moves_counted;   // when the moves were
   bool strange;         // its mask was not what we had left, and not everybody's
   alignas(128) Body body[kBodyNesting][kBodySlots];  // not beside what the thread itself writes
   Mask own;                                          // the mask this thread would have without us
@@ -142,6 +150,9 @@ struct Globals {
 extern __attribute__((visibility("hidden"))) Globals g;
 extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread Thread t;
 
+// Deeper than any plan: recursion that opens a region at each step would otherwise grow the tree for ever.
+constexpr int kMaxDepth = 32;
+
 // Slow paths, out of line.
 Kids* make_kids(Node* parent, unsigned size);
 void settle(Node* node);
@@ -149,6 +160,13 @@ void look_again();
 void account_enter(Node* node);
 void first_region();
 Node* first_opener();
+
+// Below, under the lock.
+int root_number(const Node* root);
+// Asks the planner where the team of `size` opened by parent belongs; false: it has no answer.
+bool ask_planner(const Node* parent, unsigned size, nigh_place* out);
+// Threads that run at once if every thread above this team opens one like it.
+unsigned long threads_with(const Node* parent, unsigned size);
 
 // Plans. Replaces the plan in force; 0, or -1 with one sentence in err.
 int set_spec(const char* spec, char* err, size_t errsize);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "openmp/account.hpp"
+#include "openmp/automatic.hpp"
 #include "openmp/birth.hpp"
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
@@ -74,6 +75,7 @@ static void in_child() {
   reset_lock();
   forget_other_roots();
   account_forget();
+  automatic_forget();
   g.initial = &t;
   if (ompt_active()) t.node = nullptr;  // libomp starts afresh in the child, libgomp goes on
   if (!is_bound() || !cure_now(Cure::kFork)) return;

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "openmp/account.hpp"
+#include "openmp/automatic.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/say.hpp"
@@ -141,6 +142,7 @@ static void changed(const Mask& now) {
 }
 
 void look_again() {
+  automatic_tick();
   if (!is_bound() || !cured(Cure::kOutside)) return;
   const long now = tick();
   if (now == t.looked) {

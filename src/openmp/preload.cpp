@@ -13,16 +13,19 @@
 #include <unistd.h>
 
 #include "openmp/account.hpp"
+#include "openmp/automatic.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/libc.hpp"
 #include "openmp/pins.hpp"
+#include "openmp/preload.hpp"
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
+#include "openmp/share.hpp"
 
 namespace nigh::preload {
 
-static const char* value_of(char* const* envp, const char* name) {
+const char* value_of(char* const* envp, const char* name) {
   const size_t length = strlen(name);
   for (; *envp; envp++)
     if (!strncmp(*envp, name, length) && (*envp)[length] == '=') return *envp + length + 1;
@@ -58,7 +61,8 @@ static void strip_pins(char** envp) {
 
 static bool wants_plan() {
   const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
-  return g.plan.load(std::memory_order_relaxed) || (spec && *spec);
+  const Plan* plan = g.plan.load(std::memory_order_relaxed);
+  return (plan && !plan->automatic) || (spec && *spec);
 }
 
 static bool keeps_pins() {
@@ -74,7 +78,10 @@ static void note_own_mask() {
 
 void runtime_arrives() {
   if (!environ || !any_pin(environ) || !cured(Cure::kPin)) return;
-  if (!wants_plan() || keeps_pins()) return note_own_mask();
+  if (!wants_plan() || keeps_pins()) {
+    automatic_off("the program's variables bind the threads");
+    return note_own_mask();
+  }
   for (const char* pin : openmp::pins) {
     const char* value = getenv(pin);
     if (!value) continue;
@@ -107,6 +114,7 @@ static void stand_aside() {
 
 __attribute__((constructor)) static void begin(int, char**, char** envp) {
   if (!is_glibc()) return stand_aside();
+  if (envp) take_share(envp);
   g.start.load(0);
   g.home.store(&g.start, std::memory_order_relaxed);
   g.initial = &t;
@@ -118,6 +126,7 @@ __attribute__((constructor)) static void begin(int, char**, char** envp) {
   const char* keep = value_of(envp, "NIGH_KEEP_ENV");
   if (spec && *spec && !(keep && *keep) && any_pin(envp) && cured(Cure::kStrip)) strip_pins(envp);
   g.pinned_by_omp = any_pin(envp);
+  automatic_begin(value_of(envp, "NIGH_TEAMS"), g.pinned_by_omp);
 }
 
 __attribute__((destructor)) static void end() { account_end(); }

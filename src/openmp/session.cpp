@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "openmp/account.hpp"
+#include "openmp/automatic.hpp"
 #include "openmp/callsite.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/leaks.hpp"
@@ -22,7 +23,6 @@
 #include "openmp/ompt.hpp"
 #include "openmp/planner.hpp"
 #include "openmp/say.hpp"
-#include "sys/cpu_list.h"
 #include "sys/launchers.hpp"
 #include "sys/variables.hpp"
 
@@ -47,14 +47,10 @@ int count_levels(const char* spec) {
 // ---- the mask -----------------------------------------------------------------------------------
 // A list of PUs, "0-5,8"; false if there is none, or it is not one, which is told.
 static bool cpus_in_variable(const char* name, Mask& mask) {
+  const char* text = getenv(name);
   memset(&mask, 0, sizeof mask);
-  const char *text = getenv(name), *at = text;
   if (!text) return false;
-  long first = 0, last = 0;
-  while (nigh_next_cpus(&at, kMaskCpus - 1, &first, &last)) {
-    for (long cpu = first; cpu <= last; cpu++) mask.add(static_cast<int>(cpu));
-    if (!*at) return true;
-  }
+  if (read_cpus(text, mask)) return true;
   sys::tell_variable(name, text, "a list of PUs, such as 0-5,8");
   return false;
 }
@@ -91,7 +87,9 @@ static Mask divided(const Mask& mask) {
 // ---- plans --------------------------------------------------------------------------------------
 // Once per process, before any plan; safe to repeat.
 static void get_ready() {
-  const Mask mask = divided(process_mask());
+  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  // Without a spec a rank may stay unbound: then it has all that it had.
+  const Mask mask = spec && *spec ? divided(process_mask()) : process_mask();
   lock();
   const bool first = !g_ready;
   g_ready = true;
@@ -120,7 +118,8 @@ static bool adopt(const char* spec, const Mask& mask, nigh_planner* planner) {
     char* copy = strdup(spec);
     if (plan && copy) {
       plan->planner = planner;
-      plan->levels = planner_levels(planner);
+      plan->automatic = !strcmp(spec, automatic_spec);
+      plan->levels = plan->automatic ? kMaxDepth : planner_levels(planner);
       plan->spec = copy;
       plan->mask = mask;
       plan->next = g_plans;
@@ -138,9 +137,16 @@ static bool adopt(const char* spec, const Mask& mask, nigh_planner* planner) {
 
 int set_spec(const char* spec, char* err, size_t errsize) {
   get_ready();
-  const Mask& mask = home();
+  const Mask mask = divided(home());
   if (adopt(spec, mask, nullptr)) return 0;
-  nigh_planner* planner = planner_new(spec, mask, err, errsize);
+  char text[32];
+  const bool automatic = !strcmp(spec, automatic_spec);
+  if (automatic && !automatic_wanted()) {
+    snprintf(err, errsize, "%s", automatic_reason() ? automatic_reason() : "'auto' is nigh run's own word");
+    return -1;
+  }
+  if (automatic) snprintf(text, sizeof text, "%d,scatter", mask.count());  // deeper levels are subcompact
+  nigh_planner* planner = planner_new(automatic ? text : spec, mask, err, errsize);
   if (planner && adopt(spec, mask, planner)) return 0;
   if (planner) snprintf(err, errsize, "out of memory");
   return -1;
@@ -154,6 +160,11 @@ void first_region() {
     char err[512] = "";
     if (set_spec(spec, err, sizeof err) && !said.exchange(true))
       say("OMP_NESTING_TEAM_SIZE: %s; the program runs unbound", err);
+  } else {
+    const char* teams = getenv("NIGH_TEAMS");
+    if (teams && *teams && strcmp(teams, automatic_spec) && strcmp(teams, always_spec))
+      sys::tell_variable("NIGH_TEAMS", teams, "auto or always");
+    automatic_start();
   }
   g.prepared.store(true, std::memory_order_release);
 }

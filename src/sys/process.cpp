@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +16,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
+#include "sys/os.hpp"
 #include "sys/program.hpp"
 #include "sys/threads.hpp"
 
@@ -111,7 +114,13 @@ void collect(Watch& watch, Pipe& out, Pipe& err, Finished& done) {
     look_at_child(watch, done);
   }
   ::kill(-watch.pid, SIGKILL);  // whatever it left behind
-  while (::waitpid(watch.pid, &watch.wait_status, 0) < 0 && errno == EINTR) {}
+  rusage used{};
+  while (::wait4(watch.pid, &watch.wait_status, 0, &used) < 0 && errno == EINTR) {}
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  done.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  done.peak_kib = used.ru_maxrss;
 }
 
 int status_of(int wait_status) {
@@ -143,6 +152,16 @@ std::vector<std::string> command_environment(const Command& command, const std::
   for (const auto& [name, value] : command.environment)
     if (value) out.push_back(name + "=" + *value);
   return out;
+}
+
+double busy_cpu_seconds() {
+  const auto text = read_file("/proc/stat");
+  long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
+  if (!text || std::sscanf(text->c_str(), "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &user, &nice,
+                           &system, &idle, &wait, &irq, &soft, &steal) < 4)
+    return 0;
+  return static_cast<double>(user + nice + system + irq + soft + steal) /
+         static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 Result<Finished> run_command(const Command& command) {

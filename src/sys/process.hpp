@@ -27,12 +27,18 @@ struct Finished {
   int status = 0;  // the exit status; 128+N when signal N ended it
   bool timed_out = false;
   double seconds = 0;
+  double cpu_seconds = 0;  // of it and of all its descendants that were waited for
+  long peak_kib = 0;       // of the largest of these processes
   std::string out, err;
 };
 
 // Errors: invalid (no such command), permission (it may not be executed), io. A command that ran and failed
 // is no error here: look at the status.
 Result<Finished> run_command(const Command& command);
+
+// CPU time that all CPUs of this machine were not idle since it started, in seconds; time that a hypervisor
+// gave to others counts. 0 where /proc does not tell.
+double busy_cpu_seconds();
 
 // The environment that a command would get, "NAME=value" each.
 std::vector<std::string> command_environment(const Command& command, const std::vector<std::string>& ours);

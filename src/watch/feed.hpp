@@ -16,17 +16,18 @@
 
 namespace nigh::watch {
 
+// Virtual, since who calls it may not be linked to it: see feed_module.hpp.
 class Feed {
  public:
   // "[ADDRESS:]PORT", an address of IPv6 in brackets: "[::1]:9101"; port 0 takes any that is free. Errors:
   // invalid, io (the port is taken, or the address is not ours).
   static Result<std::unique_ptr<Feed>> open(const std::string& where);
-  ~Feed();  // ends all connections, at most about 2 s later
+  virtual ~Feed();  // ends all connections, at most about 2 s later
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
-  void state(const std::string& json, const std::string& metrics);
-  void log(const std::string& json_line);
-  [[nodiscard]] const std::string& url() const;
+  virtual void state(const std::string& json, const std::string& metrics);
+  virtual void log(const std::string& json_line);
+  [[nodiscard]] virtual const std::string& url() const;
 
  private:
   struct Hub;

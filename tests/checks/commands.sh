@@ -23,7 +23,7 @@ refused() {
   fi
 }
 
-refused 2 'say what to do: machine, plan, run'
+refused 2 'say what to do: run, compare, machine, plan'
 refused 2 "no command 'frob'" frob
 refused 2 'plan: --teams or --transpose is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
@@ -35,6 +35,13 @@ refused 2 'excludes' machine --probe --probe-mpi
 refused 125 'knows the launchers of Open MPI and MPICH' run --auto-hybrid -- true
 refused 2 '--transpose requires --auto-hybrid' run --transpose 10x10 -- true
 refused 2 'excludes' machine --json --svg
+refused 2 'compare' compare --time nan -- true
+refused 1 'say what to compare: nigh compare -- ./app' compare
+refused 1 'give two commands, or one after --' compare 'true' 'false' -- true
+refused 1 'without ended with status 3' compare -- sh -c 'exit 3'
+refused 1 'is no regular expression' compare --check '(' -- true
+refused 1 'no line of the output matches --check' compare --check energy -- true
+refused 1 'there is no such program' compare -- no-such-program-here
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'starts its programs itself' bench copy -- mpirun
 refused 2 'words that start ranks are missing' bench transpose-steps

@@ -235,6 +235,16 @@ def case_symbols(mpi):
     expect(not strange, f"needs {strange}")
 
 
+def case_line(mpi):
+    """One line for the job, for people who look on; none where it was switched off."""
+    program = mpi.program("account")
+    env = dict(LD_PRELOAD=mpi.front, NIGH_EXPLAIN="line", NIGH_SPACE_SHARE="all")
+    status, _, err = mpi.run([(2, env, program)])
+    expect(status == 0 and err == "nigh: 2 ranks; 34 % of 307 kB in one copy; largest rest: 200 kB of MPI_Issend (unshared)\n", err)
+    status, _, err = mpi.run([(2, dict(env, NIGH_MPI="off"), program)])
+    expect(status == 0 and err == "", err)
+
+
 def case_account(mpi):
     """Bytes of each function, whoever moved them; one verdict; and an account of a job that ends early."""
     program = mpi.program("account")

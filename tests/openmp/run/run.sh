@@ -19,8 +19,6 @@ case_status() {
   status 2 $run --no-such-option -- true
   status 125 "$nigh" run --teams 2,scatter
   says 'say what to run'
-  status 125 "$nigh" run -- true
-  says 'say how to place the teams: --teams'
   status 125 $run --json -- true
   says '--json is the form of'
 }
