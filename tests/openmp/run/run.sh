@@ -302,6 +302,30 @@ case_script() {
   out_is 'script one'
 }
 
+case_doctor() { # each hindrance goes with the cure that it names
+  finds() { # finds ID COMMAND..: yes or no
+    id=$1
+    shift
+    "$@" >"$tmp/out" 2>"$tmp/err"
+    [ $? -le 1 ] || fail "status above 1: $*"
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["format"] == "nigh-doctor"
+print("yes" if any(f["id"] == sys.argv[2] for f in d["findings"]) else "no")' "$tmp/out" "$id"
+  }
+  for one in "limit-file:ulimit -f 1000:ulimit -f unlimited" "too-many-threads:export OMP_NUM_THREADS=4000:unset OMP_NUM_THREADS" \
+             "switched-off:export NIGH_MPI=off:unset NIGH_MPI" "user-binds:export OMP_PROC_BIND=close:unset OMP_PROC_BIND"; do
+    id=${one%%:*} rest=${one#*:}
+    [ "$(finds "$id" sh -c "${rest%%:*}; '$nigh' doctor --json | cat")" = yes ] || fail "$id was not found"
+    [ "$(finds "$id" sh -c "${rest#*:}; '$nigh' doctor --json | cat")" = no ] || fail "$id was found after its cure"
+  done
+  got=0
+  NIGH_MPI=off "$nigh" doctor >"$tmp/out" || got=$?
+  [ $got = 1 ] || fail "status $got where something is in the way"
+  head -1 "$tmp/out" | grep -q '^in the way' || fail "a hindrance does not come first"
+  out_has 'cure: unset NIGH_MPI'
+  cp "$nigh" "$tmp/nigh" # without its libraries
+  [ "$(finds missing-file "$tmp/nigh" doctor --json)" = yes ] || fail "missing libraries were not found"
+}
+
 case_explain() {
   two_pus
   need gcc libgomp
