@@ -34,6 +34,8 @@ static constinit struct {
   std::atomic<const char*> reason;
   Plan unbound;  // in force once a reason was found
   int file;      // + 1: of the claims
+  dev_t device;  // its identity
+  ino_t inode;
   Mask claimed;  // under the lock
 } a{};
 
@@ -57,10 +59,13 @@ void automatic_begin(const char* wish, bool user_binds) {
     a.reason.store("the user's variables bind the threads", std::memory_order_relaxed);
 }
 
+static void give_up_claims();
+
 static void use_unbound() {
   a.waiting.store(false);
   Plan* plan = g.plan.load(std::memory_order_acquire);
   if (plan && plan->automatic) g.plan.store(&a.unbound, std::memory_order_release);
+  give_up_claims();
 }
 
 void automatic_off(const char* reason, ...) {
@@ -154,6 +159,9 @@ bool automatic_waits() { return a.waiting.load(std::memory_order_relaxed); }
 
 void automatic_tick() {
   if (!a.waiting.load(std::memory_order_relaxed)) return;
+  // omp_set_nesting_info may have brought a spec meanwhile.
+  if (const Plan* plan = g.plan.load(std::memory_order_acquire); !plan || !plan->automatic)
+    return a.waiting.store(false);
   if (now() - a.began >= kPatience && a.waiting.exchange(false)) return bind_from_now();
   t.period = t.period < 64 ? 2 * t.period + 1 : 64;
   t.look = t.period;
@@ -177,11 +185,20 @@ static int open_claims(const char* path) {
   return file;
 }
 
+// The program may have closed what it does not know, and have a file of its own under the number now.
+static bool is_ours(int file) {
+  struct stat facts;
+  return file >= 0 && !fstat(file, &facts) && facts.st_dev == a.device && facts.st_ino == a.inode;
+}
+
 static int claims() {
-  if (a.file) return a.file - 1;
+  if (a.file) return is_ours(a.file - 1) ? a.file - 1 : -1;
   for (const char* path : kClaims) {
     const int low = open_claims(path);
-    if (low < 0) continue;
+    struct stat facts;
+    if (low < 0 || fstat(low, &facts)) continue;
+    a.device = facts.st_dev;
+    a.inode = facts.st_ino;
     // Before the first lock: closing any descriptor of the file gives all of them up.
     const int high = fcntl(low, F_DUPFD_CLOEXEC, kHighDescriptor);
     if (high >= 0) close(low);
@@ -189,6 +206,13 @@ static int claims() {
     return a.file - 1;
   }
   return -1;
+}
+
+static void give_up_claims() {
+  struct flock all{};
+  all.l_type = F_UNLCK;
+  all.l_whence = SEEK_SET;
+  if (a.file && is_ours(a.file - 1)) fcntl(a.file - 1, F_SETLK, &all);
 }
 
 static bool claim(int pu) {
@@ -200,7 +224,8 @@ static bool claim(int pu) {
   lock.l_start = pu;
   lock.l_len = 1;
   if (file < 0) {
-    automatic_off("no file in /dev/shm or /tmp tells which PUs other programs bind");
+    automatic_off(
+        "no file in /dev/shm or /tmp tells which PUs other programs bind, or the program closed it");
     return false;
   }
   if (fcntl(file, F_SETLK, &lock)) {

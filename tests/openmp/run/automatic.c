@@ -7,7 +7,10 @@
  *   own        the threads bind themselves first, to their PUs in reverse order
  *   fork       the last region is a forked child's
  *   root       the last region is another thread's
+ *   closed     all descriptors are closed before a larger team; "0:0": a file of the program's own, which has
+ *              got a number of nigh's, has a lock then; "0:*": it has none
  *   alternate  the teams are of OUTER and of INNER threads in turn */
+#include <fcntl.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -79,6 +82,25 @@ static void* tell(void* unused) {
   return unused;
 }
 
+/* Our own file under all numbers that somebody may take for his. */
+static void close_all(void) {
+  const int own = open("/dev/null", O_RDWR);
+  const int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+  for (int fd = own + 2; fd < 200; fd++) dup2(file, fd);
+}
+
+/* POSIX locks are the process's own, so a child asks. */
+static void tell_locks(void) {
+  if (fork() == 0) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+    fcntl(150, F_GETLK, &lock);
+    printf(lock.l_type == F_UNLCK ? "0:*\n" : "0:0\n");
+    fflush(stdout);
+    _exit(0);
+  }
+  wait(NULL);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   mode = argv[1];
@@ -89,6 +111,13 @@ int main(int argc, char** argv) {
   const double end = now() + atof(argv[2]);
   if (inner > 1) omp_set_max_active_levels(2);
   if (strcmp(mode, "own") == 0) bind_in_reverse();
+  if (strcmp(mode, "closed") == 0) {
+    while (now() < end) team(outer, 1, NULL);
+    close_all();
+    team(outer + 1, 1, NULL);
+    tell_locks();
+    return 0;
+  }
   while (now() < end) {
     team(outer, alternate ? 1 : inner, NULL);
     if (alternate) team(inner, 1, NULL);
