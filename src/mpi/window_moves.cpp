@@ -60,10 +60,10 @@ struct Move {
   }
   const Target& target = window->targets[static_cast<std::size_t>(m.member)];
   if (bytes != type->size * static_cast<std::size_t>(m.count)) return false;
-  if (bytes == 0) return target.base && opened(*window, target, fate);
+  if (bytes == 0) return target.base && opened(*window, target, bytes, fate);
   if (is_nowhere(m.origin, *origin)) return false;
   char* there = place_of(target, m.displacement, *type, m.count, fate);
-  if (!there || !opened(*window, target, fate)) return false;
+  if (!there || !opened(*window, target, bytes, fate)) return false;
   if (m.puts) window->stored.store(true, std::memory_order_relaxed);
   return m.puts ? transfer(there, m.count, *type, m.origin, m.origin_count, *origin, bytes)
                 : transfer(m.origin, m.origin_count, *origin, there, m.count, *type, bytes);

@@ -46,10 +46,13 @@ inline char* place_of(const Target& target, MPI_Aint displacement, const TypeInf
   return target.base + at;
 }
 
-inline bool opened(const Window& window, const Target& target, Fate& fate) {
+// A little that the target has not opened itself to is the library's, which is done with it before we had
+// looked often enough.
+inline bool opened(const Window& window, const Target& target, std::uint64_t bytes, Fate& fate) {
+  constexpr std::uint64_t worth_waiting = 8192;
   if (is_open(window, target)) [[likely]]
     return true;
-  if (wait_open(window, target, false)) return true;
+  if (bytes >= worth_waiting && wait_open(window, target, false)) return true;
   fate = window.together ? Fate::other : Fate::distant;
   return false;
 }
