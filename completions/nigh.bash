@@ -12,7 +12,7 @@ _nigh() {
   fi
   local command=${words[1]:-} i
   if [ "$cword" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run compare doctor machine plan bench report watch --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "run compare doctor ps help machine plan bench report watch --help --version" -- "$cur")
     return
   fi
   if [ "$command" = run ] || [ "$command" = watch ] || [ "$command" = compare ]; then
@@ -72,6 +72,7 @@ _nigh() {
     machine) options="--model --machine --json --svg --list-models --no-color --probe --probe-mpi --library --quick --nodes --no-store" ;;
     plan) options="--teams --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     doctor) options="--all --json" ;;
+    ps) options="--pid --all --threads --json" ;;
     compare) options="--run --time --precision --check --json" ;;
     run) options="--only --off --ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
     bench) options="--runtime --teams --size --threads --library --samples --subjects --timeout --save --quick --json

@@ -20,6 +20,7 @@ void add_machine(CLI::App& app, int& status);
 void add_plan(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
+void add_ps(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_watch(CLI::App& app, int& status);
 

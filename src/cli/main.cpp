@@ -3,10 +3,14 @@
 //
 // The `nigh` command: wiring only. Each subcommand lives in its own file of this room. What was printed must
 // have arrived, or the status says so: a full disk is no success.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
+#include "base/suggest.hpp"
 #include "cli/commands.hpp"
 
 namespace nigh::cli {
@@ -24,17 +28,41 @@ int report_failure(const char* command, const std::string& message) {
 
 namespace {
 
+// "; did you mean --explain?" to CLI11's "The following argument was not expected: --explian".
+std::string near_option(const CLI::App& command, const std::string& complaint) {
+  const std::size_t at = complaint.rfind(" --");
+  if (complaint.find("not expected") == std::string::npos || at == std::string::npos) return "";
+  std::vector<std::string> options;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  return suggestion(options, complaint.substr(at + 1));
+}
+
+// `nigh help run` is `nigh run --help`.
+void turn_help_around(int& argc, std::vector<char*>& words) {
+  static char help[] = "--help";
+  if (argc < 2 || std::strcmp(words[1], "help") != 0) return;
+  words.erase(words.begin() + 1);
+  words.resize(static_cast<std::size_t>(std::min(argc - 1, 2)));
+  words.push_back(help);
+  argc = static_cast<int>(words.size());
+}
+
 // One sentence: what is wrong with the command line, and where to look.
 int refuse_words(const CLI::App& app, const CLI::ParseError& error, const char* first) {
   std::string commands, command;
+  std::vector<std::string> names;
   for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    names.push_back(sub->get_name());
     commands += (commands.empty() ? "" : ", ") + sub->get_name();
     if (first != nullptr && sub->get_name() == first) command = ' ' + sub->get_name();
   }
   std::string what = error.what();
   if (command.empty() && first == nullptr) what = "say what to do: " + commands;
   if (command.empty() && first != nullptr && first[0] != '-')
-    what = "there is no command '" + std::string(first) + "'; there are " + commands;
+    what =
+        "there is no command '" + std::string(first) + "'; there are " + commands + suggestion(names, first);
+  if (!command.empty()) what += near_option(*app.get_subcommand(command.substr(1)), what);
   std::fprintf(stderr, "nigh%s: %s (see nigh%s --help)\n", command.c_str(), one_line(what).c_str(),
                command.c_str());
   return 2;
@@ -49,7 +77,11 @@ int flushed(int status) {
 }  // namespace
 }  // namespace nigh::cli
 
-int main(int argc, char** argv) {
+int main(int argc, char** words) {
+  std::vector<char*> all(words, words + argc);
+  nigh::cli::turn_help_around(argc, all);
+  all.push_back(nullptr);
+  char** argv = all.data();
   CLI::App app{"nigh: threads, memory and messages near each other on machines whose memory is a hierarchy"};
   app.name("nigh");
   app.set_version_flag("--version", "nigh " NIGH_VERSION);
@@ -60,6 +92,7 @@ int main(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], "run") != 0) {
     nigh::cli::add_compare(app, status);
     nigh::cli::add_doctor(app, status);
+    nigh::cli::add_ps(app, status);
     nigh::cli::add_machine(app, status);
     nigh::cli::add_plan(app, status);
     nigh::cli::add_bench(app, status);

@@ -11,6 +11,8 @@
 #include <numeric>
 #include <optional>
 
+#include "base/suggest.hpp"
+
 namespace nigh {
 
 namespace {
@@ -48,29 +50,6 @@ std::optional<Strategy> strategy_of(std::string_view token) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (token == names[i]) return static_cast<Strategy>(i);
   return std::nullopt;
-}
-
-// Letters to change, add, drop or swap with their neighbour to get from one word to the other.
-int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<int>> d(a.size() + 1, std::vector<int>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = static_cast<int>(i);
-  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = static_cast<int>(j);
-  for (std::size_t i = 1; i <= a.size(); ++i)
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
-}
-
-std::string suggestion(std::string_view token) {
-  if (token.size() > 20) return {};
-  auto closest = std::min_element(names.begin(), names.end(), [&](const char* a, const char* b) {
-    return edit_distance(token, a) < edit_distance(token, b);
-  });
-  if (edit_distance(token, *closest) > 3) return {};
-  return std::string("; did you mean ") + *closest + "?";
 }
 
 bool all_digits(std::string_view token) {
@@ -118,7 +97,8 @@ struct Reader {
     if (auto found = strategy_of(token)) return *found;
     if (all_digits(token))
       return wrong(index, "is a number, but a strategy is expected there: " + std::string(strategies_text));
-    return wrong(index, "is not a strategy; expected " + std::string(strategies_text) + suggestion(token));
+    return wrong(index, "is not a strategy; expected " + std::string(strategies_text) +
+                            suggestion(std::vector<std::string>(names.begin(), names.end()), token));
   }
 };
 }  // namespace

@@ -23,7 +23,7 @@ refused() {
   fi
 }
 
-refused 2 'say what to do: run, compare, doctor, machine, plan'
+refused 2 'say what to do: run, compare, doctor, ps, machine, plan'
 refused 2 "no command 'frob'" frob
 refused 2 'plan: --teams or --transpose is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
@@ -35,6 +35,10 @@ refused 2 'excludes' machine --probe --probe-mpi
 refused 125 'knows the launchers of Open MPI and MPICH' run --auto-hybrid -- true
 refused 2 '--transpose requires --auto-hybrid' run --transpose 10x10 -- true
 refused 2 'excludes' machine --json --svg
+refused 2 "no command 'rnu'.*did you mean run?" rnu
+refused 2 'not expected: --explian; did you mean --explain?' run --explian -- true
+refused 1 'there is no process 4194304' ps -p 4194304
+refused 2 'range' ps -p 0
 refused 2 'compare' compare --time nan -- true
 refused 1 'say what to compare: nigh compare -- ./app' compare
 refused 1 'give two commands, or one after --' compare 'true' 'false' -- true

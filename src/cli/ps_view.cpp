@@ -1,0 +1,91 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/ps_view.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "sys/task.hpp"
+
+namespace nigh::cli {
+
+CpuSet ProcessView::pus() const {
+  CpuSet out;
+  for (const ThreadView& thread : threads) out |= thread.pus;
+  return out;
+}
+
+int ProcessView::bound_threads() const {
+  return static_cast<int>(std::count_if(threads.begin(), threads.end(),
+                                        [](const ThreadView& one) { return one.pus.count() == 1; }));
+}
+
+bool ProcessView::is_restricted(const CpuSet& online) const {
+  return std::any_of(threads.begin(), threads.end(),
+                     [&](const ThreadView& one) { return (one.pus & online).count() < online.count(); });
+}
+
+namespace {
+
+std::string folder_of(int pid) { return "/proc/" + std::to_string(pid); }
+
+// The words are divided by zero bytes.
+std::string words_of(const sys::Os& os, int pid) {
+  std::string text = os.read(folder_of(pid) + "/cmdline").value_or("");
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& c : text)
+    if (c == '\0') c = ' ';
+  return text;
+}
+
+// The line "Cpus_allowed_list:" of a status file.
+std::optional<CpuSet> allowed(const std::string& status) {
+  constexpr std::string_view key = "\nCpus_allowed_list:";
+  const std::size_t at = status.find(key);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t from = status.find_first_not_of(" \t", at + key.size());
+  if (from == std::string::npos) return std::nullopt;
+  auto set = CpuSet::parse(status.substr(from, status.find('\n', from) - from));
+  return set ? std::optional(*set) : std::nullopt;
+}
+
+std::optional<ThreadView> look_at_thread(const sys::Os& os, int pid, int tid) {
+  const auto facts = sys::task_facts(os, pid, tid);
+  const auto set = allowed(os.read(folder_of(pid) + "/task/" + std::to_string(tid) + "/status").value_or(""));
+  if (!facts || !set) return std::nullopt;
+  return ThreadView{tid, facts->name, *set, facts->cpu};
+}
+
+std::vector<int> numbers(const sys::Os& os) {
+  std::vector<int> out;
+  for (const std::string& name : os.list("/proc")) {
+    int pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) out.push_back(pid);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+CpuSet online_pus(const sys::Os& os) {
+  return CpuSet::parse(os.read_line("/sys/devices/system/cpu/online").value_or("")).value_or(CpuSet{});
+}
+
+std::vector<ProcessView> processes(const sys::Os& os, const std::vector<int>& pids) {
+  std::vector<ProcessView> out;
+  for (const int pid : pids.empty() ? numbers(os) : pids) {
+    ProcessView process{pid, words_of(os, pid), {}};
+    if (process.command.empty() && pids.empty()) continue;  // kernel threads
+    for (const int tid : sys::threads_of(os, pid))
+      if (auto thread = look_at_thread(os, pid, tid)) process.threads.push_back(*std::move(thread));
+    if (process.threads.empty()) continue;
+    if (process.command.empty()) process.command = "[" + process.threads.front().name + "]";
+    out.push_back(std::move(process));
+  }
+  return out;
+}
+
+}  // namespace nigh::cli

@@ -1,0 +1,38 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who is bound where now: the processes of a machine with the PUs that their threads may use, from /proc.
+// What ends while it is looked at is left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/cpuset.hpp"
+#include "sys/os.hpp"
+
+namespace nigh::cli {
+
+struct ThreadView {
+  int tid = 0;
+  std::string name;
+  CpuSet pus;    // that it may use
+  int cpu = -1;  // where it ran last
+};
+
+struct ProcessView {
+  int pid = 0;
+  std::string command;  // its words, or its name in brackets where it shows none (kernel threads)
+  std::vector<ThreadView> threads;
+
+  [[nodiscard]] CpuSet pus() const;         // of all its threads
+  [[nodiscard]] int bound_threads() const;  // that have one PU
+  // Whether a thread may use fewer PUs than are online.
+  [[nodiscard]] bool is_restricted(const CpuSet& online) const;
+};
+
+CpuSet online_pus(const sys::Os& os);
+// Those with these numbers, in their order; without numbers all that have words, ascending.
+std::vector<ProcessView> processes(const sys::Os& os, const std::vector<int>& pids);
+
+}  // namespace nigh::cli
