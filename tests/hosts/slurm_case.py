@@ -90,9 +90,9 @@ def test():
     told = run(f"""
 cat >$work/job <<.
 #!/bin/sh
-{NIGH} run --mpi --explain -- mpirun -n 4 {ranks}
+{NIGH} run --explain -- sh -c 'true; exec mpirun -n 4 {ranks}'
 .
-for how in "" "{NIGH} run --mpi --explain --"; do
+for how in "" "{NIGH} run --explain --"; do
   echo "== $how"
   timeout -k 5 40 $how srun --mpi=pmix -N 2 -n 4 {ranks} 2>&1
 done
