@@ -57,6 +57,9 @@ _nigh() {
     --transpose)
       mapfile -t COMPREPLY < <(compgen -W "1000x1000 10000x10000" -- "$cur")
       return ;;
+    --as)
+      mapfile -t COMPREPLY < <(compgen -W "omp gomp likwid slurm" -- "$cur")
+      return ;;
     --only|--off)
       mapfile -t COMPREPLY < <(compgen -W "mpi teams mpi,teams" -- "$cur")
       return ;;
@@ -70,7 +73,7 @@ _nigh() {
   local options=
   case $command in
     machine) options="--model --machine --json --svg --list-models --no-color --probe --probe-mpi --library --quick --nodes --no-store" ;;
-    plan) options="--teams --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
+    plan) options="--teams --as --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     doctor) options="--all --json" ;;
     ps) options="--pid --all --threads --json" ;;
     compare) options="--run --time --precision --check --json" ;;

@@ -19,6 +19,7 @@
 #include "cli/terminal.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
+#include "plan/write_as.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -32,6 +33,7 @@ struct PlanOptions {
   std::string mask;
   std::string model;
   std::string machine;
+  std::string as;
   int root = 0;
   bool json = false;
   bool svg = false;
@@ -157,7 +159,11 @@ int run_transpose(const PlanOptions& options, TransposeOptions transpose) {
 int run_plan(const PlanOptions& options) {
   auto plan = make_plan(options);
   if (!plan) return report_failure("plan", plan.error().message);
-  if (options.json)
+  if (!options.as.empty()) {
+    auto lines = write_as(options.as, *TeamSpec::parse(plan->spec), plan->threads);
+    if (!lines) return report_failure("plan", "--as: " + lines.error().message);
+    std::fputs(lines->c_str(), stdout);
+  } else if (options.json)
     print_json(*plan, options.root);
   else if (options.svg)
     std::fputs((draw_svg(plan->machine, marks_of(*plan)) + "\n").text().c_str(), stdout);
@@ -189,7 +195,17 @@ void add_plan(CLI::App& app, int& status) {
       ->check(CLI::Range(0, NestedPlan::max_roots - 1))
       ->excludes(transpose);
   auto* json = command->add_flag("--json", options->json, "Print the plan as JSON");
-  command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json)->excludes(transpose);
+  auto* svg = command->add_flag("--svg", options->svg, "Print the picture as SVG")
+                  ->excludes(json)
+                  ->excludes(transpose);
+  command
+      ->add_option(
+          "--as", options->as,
+          "Print the plan in others' words: omp (OMP_PLACES), gomp (GOMP_CPU_AFFINITY), likwid, slurm")
+      ->check(CLI::IsMember({"omp", "gomp", "likwid", "slurm"}))
+      ->needs(teams)
+      ->excludes(json)
+      ->excludes(svg);
   command->add_flag("--all", options->all,
                     "List all threads, or all numbers of panels, however many there are");
   command->add_flag("--no-color", options->no_color, "No colours, also on a terminal");

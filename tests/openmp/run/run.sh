@@ -302,6 +302,24 @@ case_script() {
   out_is 'script one'
 }
 
+case_as() { # OpenMP's own variables put the threads where the plan has them
+  two_pus
+  for compiler in gcc clang; do
+    program=$build/tests/automatic-$compiler
+    [ -x "$program" ] || continue
+    ok "$nigh" plan --teams 2,scatter --as omp
+    cp "$tmp/out" "$tmp/variables"
+    ok sh -c ". '$tmp/variables'; exec '$program' plain 0.01"
+    planned=$("$nigh" plan --teams 2,scatter --json | python3 -c 'import json, sys
+print(*(str(i) + ":" + str(t["pu"]) for i, t in enumerate(json.load(sys.stdin)["threads"])))')
+    out_is "$planned"
+  done
+  ok "$nigh" plan --teams 4,scatter --model barcelona --as slurm
+  out_is 'srun --nodes=1 --ntasks=4 --cpus-per-task=1 --cpu-bind=mask_cpu:0x1,0x10,0x100,0x1000'
+  status 1 "$nigh" plan --teams 2,scatter,2,compact --model barcelona --as gomp
+  says 'gomp has one level of threads'
+}
+
 case_doctor() { # each hindrance goes with the cure that it names
   finds() { # finds ID COMMAND..: yes or no
     id=$1
