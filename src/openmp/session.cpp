@@ -155,15 +155,13 @@ int set_spec(const char* spec, char* err, size_t errsize) {
 void first_region() {
   get_ready();
   const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  sys::word_in_variable("NIGH_TEAMS", {automatic_spec, always_spec});  // read before there was a way to tell
   if (spec && *spec) {
     static std::atomic<bool> said;
     char err[512] = "";
     if (set_spec(spec, err, sizeof err) && !said.exchange(true))
       say("OMP_NESTING_TEAM_SIZE: %s; the program runs unbound", err);
   } else {
-    const char* teams = getenv("NIGH_TEAMS");
-    if (teams && *teams && strcmp(teams, automatic_spec) && strcmp(teams, always_spec))
-      sys::tell_variable("NIGH_TEAMS", teams, "auto or always");
     automatic_start();
   }
   g.prepared.store(true, std::memory_order_release);
