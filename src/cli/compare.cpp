@@ -17,6 +17,7 @@
 #include "cli/commands.hpp"
 #include "cli/compare_ratio.hpp"
 #include "cli/numbers.hpp"
+#include "openmp/launch.hpp"
 #include "sys/os.hpp"
 #include "sys/process.hpp"
 #include "sys/program.hpp"
@@ -42,9 +43,12 @@ struct Subject {
 
 struct Run {
   double seconds = 0, cpu = 0, mib = 0;
-  double foreign = 0;  // CPU time of others meanwhile, as a share of all CPUs
-  std::string result;
+  double foreign = 0;      // CPU time of others meanwhile, as a share of all CPUs
+  std::size_t result = 0;  // a hash: children begin with our memory, which must not grow
 };
+
+// Outputs are kept up to 64 MiB; what follows is not compared.
+constexpr std::size_t most_output = std::size_t{64} << 20;
 
 constexpr double day = 24 * 3600;
 
@@ -79,8 +83,9 @@ Result<std::array<Subject, 2>> subjects_of(const CompareOptions& options) {
 }
 
 // Of all lines that match, the first group, or what matched; without a pattern the whole output.
-Result<std::string> result_of(const std::string& output, const CompareOptions& options) {
-  if (options.check.empty()) return output;
+Result<std::size_t> result_of(const std::string& output, const CompareOptions& options) {
+  const std::hash<std::string_view> hash;
+  if (options.check.empty()) return hash(std::string_view(output).substr(0, most_output));
   const std::regex pattern(options.check);
   std::string out;
   for (std::size_t at = 0; at < output.size();) {
@@ -91,7 +96,7 @@ Result<std::string> result_of(const std::string& output, const CompareOptions& o
     at = end + 1;
   }
   if (out.empty()) return fail(Errc::invalid, "no line of the output matches --check " + options.check);
-  return out;
+  return hash(out);
 }
 
 std::string last_line(const std::string& text) {
@@ -106,6 +111,10 @@ Result<Run> run_once(const Subject& subject, const CompareOptions& options) {
   sys::Command command;
   command.words = subject.words;
   command.timeout_seconds = day;
+  // An outer `nigh run` is no part of what is compared.
+  const std::string preload = openmp::value_of(sys::environment(), "LD_PRELOAD");
+  if (const std::string kept = openmp::preload_without_ours(preload); kept != preload)
+    command.environment["LD_PRELOAD"] = kept.empty() ? std::nullopt : std::optional(kept);
   const double busy = sys::busy_cpu_seconds();
   auto done = sys::run_command(command);
   if (!done) return tl::unexpected(done.error());
@@ -114,10 +123,9 @@ Result<Run> run_once(const Subject& subject, const CompareOptions& options) {
                                       done->err.empty() ? "" : ": ", last_line(done->err)));
   auto result = result_of(done->out, options);
   if (!result) return tl::unexpected(result.error());
-  Run run{done->seconds, done->cpu_seconds, static_cast<double>(done->peak_kib) / 1024, 0,
-          *std::move(result)};
+  Run run{done->seconds, done->cpu_seconds, static_cast<double>(done->peak_kib) / 1024, 0, *result};
   const double others = sys::busy_cpu_seconds() - busy - run.cpu;
-  run.foreign = std::max(0.0, others / (run.seconds * sys::raw_cpus_online()));
+  run.foreign = std::clamp(others / (run.seconds * sys::raw_cpus_online()), 0.0, 1.0);
   return run;
 }
 
@@ -226,9 +234,7 @@ void print_json(const Comparison& seen) {
 bool is_pattern(const std::string& text) {
   try {
     return std::regex(text).mark_count() < 1000;
-  } catch (const std::regex_error&) {
-    return false;
-  }
+  } catch (const std::regex_error&) { return false; }
 }
 
 int compare(const CompareOptions& options) {

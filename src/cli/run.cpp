@@ -197,7 +197,7 @@ Result<void> set_watch_policy(const RunOptions& options) {
 // Without /proc nigh does not know where its libraries are; a program that needs neither is started as it is.
 int start_without_us(const RunOptions& options, const std::string& why) {
   if (options.dry_run) return run_failed(why);
-  if (!options.teams.empty())
+  if (!options.teams.empty() && options.teams != "auto")
     if (auto spec = TeamSpec::parse(options.teams); !spec)
       return run_failed("--teams: " + spec.error().message);
   run_say(options, why + "; the program runs unbound");

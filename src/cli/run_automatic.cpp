@@ -42,6 +42,7 @@ struct Command {
   std::string program;
   bool openmp = false;  // linked to a runtime
   bool mpi = false;
+  std::string alone;  // why no library may stand in front of the program's; "": nothing is against it
 };
 
 Command look_at_command(const RunOptions& options) {
@@ -49,9 +50,15 @@ Command look_at_command(const RunOptions& options) {
   out.launcher = launcher_of(options.command.front());
   out.program = out.launcher ? program_of(*out.launcher, options.command) : options.command.front();
   const auto path = sys::find_program(out.program);
-  const auto facts = path ? sys::inspect_program(*path) : fail(Errc::io, "");
+  const auto facts = path ? sys::inspect_program(*path, false) : fail(Errc::io, "");
   if (!facts) return out;
   out.mpi = !sys::mpi_of(facts->libraries).empty();
+  for (const std::string& library : facts->libraries)
+    if (library.starts_with("libasan.so") || library.starts_with("libclang_rt.asan"))
+      out.alone = "AddressSanitizer wants to be the first library";
+  if (out.program.substr(out.program.rfind('/') + 1) == "valgrind")
+    out.alone = "valgrind does not know the system calls that nigh needs";
+  if (sys::is_foreign_loader(facts->loader)) out.alone = "it runs on another C library than glibc";
   for (const std::string& library : facts->libraries)
     for (const char* runtime : {"libgomp.so", "libomp.so", "libiomp5.so"})
       out.openmp = out.openmp || library.starts_with(runtime);
@@ -79,6 +86,18 @@ std::string pins_of_user() {
     if (const std::string value = variable(name); !value.empty())
       out += fmt::format("{}{}={}", out.empty() ? "" : ", ", name, value);
   return out;
+}
+
+// What an outer `nigh run` has set is no wish of this one's.
+void take_out_ours(LaunchEnvironment& environment) {
+  std::string list = openmp::value_of(environment.variables, "LD_PRELOAD");
+  const std::string kept = openmp::preload_without_ours(list);
+  if (kept == list) return;
+  std::erase_if(environment.variables, [](const std::string& entry) {
+    return entry.starts_with("LD_PRELOAD=") || entry.starts_with("NIGH_TEAMS=") ||
+           entry.starts_with("NIGH_RANK_SHARE=") || entry.starts_with("NIGH_RANK_SHARES=");
+  });
+  if (!kept.empty()) set_variable(environment, "LD_PRELOAD", kept);
 }
 
 class Launch {
@@ -170,10 +189,11 @@ Result<void> Launch::mpi() {
 }
 
 Result<void> Launch::prepare() {
-  LaunchEnvironment seen = ready_.environment;
-  const bool reachable = look_at_program(command_.program, seen);
-  ready_.environment.remarks = seen.remarks;
-  if (!reachable) return {};
+  take_out_ours(ready_.environment);
+  if (!command_.alone.empty()) {
+    say(command_.program + " runs without nigh: " + command_.alone);
+    return {};
+  }
   if (auto done = teams(); !done) return done;
   if (auto done = mpi(); !done) return done;
   if (options_.quiet) set("NIGH_QUIET", "1");
@@ -192,7 +212,10 @@ int Launch::start() {
   const bool asked = options_.dry_run || !options_.explain.empty() || !options_.explain_file.empty();
   if (asked || (tells() && (command_.launcher || command_.openmp || command_.mpi)))
     for (const auto& remark : ready_.environment.remarks) run_say(options_, remark);
-  return options_.dry_run ? dry_run(options_, ready_) : cli::start(options_, ready_);
+  if (options_.dry_run) return dry_run(options_, ready_);
+  if (!options_.mask.empty())
+    if (auto bound = sys::set_affinity(mask_); !bound) return run_failed(bound.error().message);
+  return cli::start(options_, ready_);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ StartFacts start_facts(const std::vector<std::string>& command, int own_ranks) {
     out.ranks = ranks_of(*launcher, command);
   }
   const auto path = sys::find_program(out.program);
-  const auto facts = path ? sys::inspect_program(*path) : fail(Errc::io, "");
+  const auto facts = path ? sys::inspect_program(*path, false) : fail(Errc::io, "");
   if (facts && !(own_ranks > 0 && has_ranks_of_ours(facts->libraries)))
     out.program_mpi = sys::mpi_of(facts->libraries);
   return out;

@@ -224,6 +224,10 @@ static void print_text(Out& out) {
   put_mask(out, home());
   out.put("\n");
   text_stripped(out);
+  if (!tally.outer && automatic_needless()) {
+    out.put("  verdict     nothing was bound: all PUs share one memory and one cache\n");
+    return;
+  }
   if (!tally.outer) {
     out.put("  no OpenMP region was seen: %s\n", no_regions_because());
     return;

@@ -286,6 +286,14 @@ std::vector<std::string> program_remarks(const std::string& program, const sys::
   return out;
 }
 
+std::string preload_without_ours(const std::string& list) {
+  std::string out;
+  for (const std::string& one : split(list, ": "))
+    if (!one.empty() && !one.substr(one.rfind('/') + 1).starts_with("libnigh-"))
+      out += (out.empty() ? "" : ":") + one;
+  return out;
+}
+
 bool can_be_preloaded(const std::string& path) {
   return !path.empty() && path.find_first_of(" \t\n:") == std::string::npos;
 }

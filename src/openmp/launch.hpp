@@ -56,6 +56,9 @@ LaunchEnvironment launch_environment(const Environment& user, const Launch& laun
 // well.
 std::vector<std::string> program_remarks(const std::string& program, const sys::ProgramFacts& facts);
 
+// A value of LD_PRELOAD without libraries of ours, libnigh-*.
+std::string preload_without_ours(const std::string& list);
+
 // Whether LD_PRELOAD can carry this path: the loader splits the variable at blanks and colons.
 bool can_be_preloaded(const std::string& path);
 

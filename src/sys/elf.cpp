@@ -151,7 +151,7 @@ std::vector<std::string> linked_to(const ReadAt& read, const std::vector<typenam
 }
 
 template <class E>
-void look(const ReadAt& read, ProgramFacts& facts) {
+void look(const ReadAt& read, bool deep, ProgramFacts& facts) {
   auto header = read_as<typename E::Header>(read, 0);
   if (!header || (header->e_type != ET_EXEC && header->e_type != ET_DYN)) return;
   facts.elf = true;
@@ -163,7 +163,7 @@ void look(const ReadAt& read, ProgramFacts& facts) {
     facts.loader = name_at(read, p.p_offset);
   }
   facts.libraries = linked_to<E>(read, programs);
-  facts.static_libgomp = has_static_libgomp<E>(read, *header);
+  if (deep) facts.static_libgomp = has_static_libgomp<E>(read, *header);
 }
 
 }  // namespace
@@ -195,7 +195,7 @@ std::string mpi_of(const std::vector<std::string>& libraries) {
   return found;
 }
 
-ProgramFacts elf_facts(const ReadAt& read) {
+ProgramFacts elf_facts(const ReadAt& read, bool deep) {
   ProgramFacts facts;
   std::string start = read(0, EI_NIDENT);
   facts.script = start.compare(0, 2, "#!") == 0;
@@ -203,9 +203,9 @@ ProgramFacts elf_facts(const ReadAt& read) {
     return facts;
   facts.bits32 = start[EI_CLASS] == ELFCLASS32;
   if (facts.bits32)
-    look<Elf32>(read, facts);
+    look<Elf32>(read, deep, facts);
   else if (start[EI_CLASS] == ELFCLASS64)
-    look<Elf64>(read, facts);
+    look<Elf64>(read, deep, facts);
   return facts;
 }
 

@@ -36,6 +36,7 @@ bool is_foreign_loader(const std::string& path);
 std::string mpi_of(const std::vector<std::string>& libraries);
 
 // All facts but gains_rights, which is not in the file's contents.
-ProgramFacts elf_facts(const ReadAt& read);
+// `deep`: also static_libgomp, for which all symbols are looked at.
+ProgramFacts elf_facts(const ReadAt& read, bool deep = true);
 
 }  // namespace nigh::sys

@@ -33,11 +33,10 @@ bool raises_rights(const std::string& path, const struct stat& info) {
   return ::geteuid() != 0 && ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-std::string read_at(int fd, std::uint64_t offset, std::size_t size) {
+std::string read_at(int fd, std::uint64_t file_bytes, std::uint64_t offset, std::size_t size) {
   std::string bytes;
-  struct stat info{};
-  if (::fstat(fd, &info) != 0 || offset >= static_cast<std::uint64_t>(info.st_size)) return bytes;
-  bytes.resize(std::min<std::uint64_t>(size, static_cast<std::uint64_t>(info.st_size) - offset));
+  if (offset >= file_bytes) return bytes;
+  bytes.resize(std::min<std::uint64_t>(size, file_bytes - offset));
   std::size_t got = 0;
   while (got < bytes.size()) {
     ssize_t n = ::pread(fd, bytes.data() + got, bytes.size() - got, static_cast<off_t>(offset + got));
@@ -48,6 +47,26 @@ std::string read_at(int fd, std::uint64_t offset, std::size_t size) {
   bytes.resize(got);
   return bytes;
 }
+
+// Names of symbols are short and near each other: they come out of one window of the file.
+class Window {
+ public:
+  Window(int fd, std::uint64_t file_bytes) : fd_(fd), file_bytes_(file_bytes) {}
+  std::string read(std::uint64_t offset, std::size_t size) {
+    if (size > bytes_of_window / 2) return read_at(fd_, file_bytes_, offset, size);
+    if (offset < start_ || offset - start_ + size > bytes_.size()) {
+      start_ = offset;
+      bytes_ = read_at(fd_, file_bytes_, offset, bytes_of_window);
+    }
+    return bytes_.substr(std::min<std::size_t>(offset - start_, bytes_.size()), size);
+  }
+
+ private:
+  static constexpr std::size_t bytes_of_window = 8192;
+  int fd_;
+  std::uint64_t file_bytes_, start_ = 0;
+  std::string bytes_;
+};
 
 }  // namespace
 
@@ -67,7 +86,7 @@ std::optional<std::string> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-Result<ProgramFacts> inspect_program(const std::string& path) {
+Result<ProgramFacts> inspect_program(const std::string& path, bool deep) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info{};
   if (fd < 0 || ::fstat(fd, &info) != 0) {
@@ -76,8 +95,9 @@ Result<ProgramFacts> inspect_program(const std::string& path) {
     return fail(error == EACCES ? Errc::permission : Errc::io,
                 "can't read " + path + ": " + std::strerror(error), error);
   }
+  Window window(fd, static_cast<std::uint64_t>(info.st_size));
   ProgramFacts facts =
-      elf_facts([fd](std::uint64_t offset, std::size_t size) { return read_at(fd, offset, size); });
+      elf_facts([&](std::uint64_t offset, std::size_t size) { return window.read(offset, size); }, deep);
   ::close(fd);
   facts.gains_rights = raises_rights(path, info);
   return facts;

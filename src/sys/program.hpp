@@ -17,7 +17,7 @@ namespace nigh::sys {
 std::optional<std::string> find_program(const std::string& name);
 
 // Facts of the file. Errors: io, permission (a program may be executable and yet not readable).
-Result<ProgramFacts> inspect_program(const std::string& path);
+Result<ProgramFacts> inspect_program(const std::string& path, bool deep = true);
 
 // Path of the running executable itself, links resolved.
 Result<std::string> own_executable();

@@ -44,7 +44,7 @@ case_alike() { # nothing to gain where all PUs share the one memory and a cache
   [ -z "$last" ] || [ "$last" = "$(cat /sys/devices/system/cpu/online)" ] || skip alike "there are several caches"
   ok "$nigh" run --explain -- "$program" plain 0.6
   free
-  says 'all PUs share one memory and one cache, so nothing was bound'
+  says 'nothing was bound: all PUs share one memory and one cache'
   ok env NIGH_EXPLAIN=line "$nigh" run -- "$program" plain 0.6
   silent
   need strace strace
@@ -128,6 +128,21 @@ case_words() {
   out_has 'set  *NIGH_TEAMS=auto'
   ok env NIGH_TEAMS=yes LD_PRELOAD="$lib/libnigh-openmp.so" "$program" plain 0.01
   says "NIGH_TEAMS"
+}
+
+case_alone() { # programs before which no library may stand; the mask; nigh within nigh
+  printf 'int main(void) { return 3; }\n' >"$tmp/p.c"
+  if [ "$compiler" = gcc ] && gcc -fsanitize=address "$tmp/p.c" -o "$tmp/asan" 2>/dev/null; then
+    status 3 "$nigh" run --explain -- "$tmp/asan"
+    says 'runs without nigh: AddressSanitizer'
+  fi
+  ok "$nigh" run -- "$nigh" run --off mpi,teams -- sh -c 'echo "<$LD_PRELOAD$NIGH_TEAMS>"'
+  out_is '<>'
+  ok "$nigh" run -- env LD_PRELOAD="$lib/libnigh-openmp.so:libdl.so.2" "$nigh" run --off mpi,teams -- sh -c 'echo "<$LD_PRELOAD>"'
+  out_is '<libdl.so.2>'
+  two_pus
+  ok "$nigh" run --mask 1 -- nproc
+  out_is 1
 }
 
 case_line() { # one line at the end, for people who look on
