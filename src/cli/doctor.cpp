@@ -30,7 +30,7 @@ struct DoctorOptions {
 std::uint64_t bytes_of_shm() {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space("/dev/shm", error);
-  return error ? 0 : space.capacity;
+  return error || ::access("/dev/shm", W_OK) != 0 ? 0 : space.capacity;
 }
 
 Patient this_machine() {
@@ -38,6 +38,7 @@ Patient this_machine() {
   out.variable = [](const std::string& name) { return openmp::value_of(sys::environment(), name); };
   out.own = sys::affinity().value_or(CpuSet{});
   out.is_root = ::geteuid() == 0;
+  out.has_proc = sys::own_executable().has_value();
   out.limited_address_space = sys::raw_limit(RLIMIT_AS) != RLIM_INFINITY;
   out.limited_data = sys::raw_limit(RLIMIT_DATA) != RLIM_INFINITY;
   out.largest_file = sys::raw_limit(RLIMIT_FSIZE);
@@ -45,7 +46,7 @@ Patient this_machine() {
   for (const char* file :
        {"libnigh.so.0", "libnigh-openmp.so", "libnigh-mpi.so", "libnigh-mpi-openmpi.so",
         "libnigh-mpi-mpich.so", "libnigh-mpi-standard.so", "libnigh-space.so", "libnigh-feed.so"})
-    if (!find_module(file)) out.missing_files.emplace_back(file);
+    if (out.has_proc && !find_module(file)) out.missing_files.emplace_back(file);
   if (auto machine = load_this_machine()) {
     auto probe = load_probe(*machine);
     out.has_probe = probe.has_value();

@@ -67,6 +67,10 @@ class Examination {
 };
 
 void Examination::files() {
+  if (!p_.has_proc)
+    add("no-proc", Level::hindrance,
+        "there is no /proc, so nigh finds neither its libraries nor what is below",
+        "mount -t proc proc /proc");
   for (const std::string& file : p_.missing_files)
     add("missing-file", Level::hindrance, file + " is not beside nigh",
         "install nigh completely (make install)");
@@ -127,7 +131,8 @@ void Examination::space() {
         "as root: sysctl vm.overcommit_memory=0");
   if (p_.shm_bytes == 0)
     add("no-shm", Level::note,
-        "there is no /dev/shm: MPI libraries put their shared memory elsewhere, or fail",
+        "there is no /dev/shm that may be written to: MPI libraries put their shared memory elsewhere, or "
+        "fail",
         "mount a tmpfs there (docker run --shm-size=1g)");
   else if (p_.shm_bytes <= (std::uint64_t{64} << 20))
     add("small-shm", Level::note,

@@ -35,6 +35,7 @@ struct Patient {
   bool limited_address_space = false, limited_data = false;  // ulimit -v, -d
   std::uint64_t largest_file = ~std::uint64_t{0};            // ulimit -f, bytes
   std::uint64_t shm_bytes = 0;                               // size of /dev/shm; 0: there is none
+  bool has_proc = true;                                      // nigh finds itself there
   std::vector<std::string> missing_files;                    // libraries of ours
   bool has_probe = false;
   std::string unused_probe;  // why a kept one is not used

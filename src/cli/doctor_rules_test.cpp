@@ -176,6 +176,9 @@ TEST_F(Doctor, FindsMpiWhereverItIs) {
 }
 
 TEST_F(Doctor, FindsWhatIsMissingOfOurs) {
+  patient.has_proc = false;
+  expect_only("no-proc", Level::hindrance, "mount -t proc");
+  patient.has_proc = true;
   patient.missing_files = {"libnigh-mpi.so"};
   expect_only("missing-file", Level::hindrance, "install");
   patient.missing_files.clear();

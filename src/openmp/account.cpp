@@ -212,7 +212,10 @@ void account_end() {
   if (a.line) return print_line();
   const bool saw_regions = a.outer.load() > 0;
   if (g.explain) {
-    if (saw_regions || a.first_process) print_account(a.json);
+    // Where nobody named teams, only who has an OpenMP runtime has something to tell: not a shell, nor
+    // mpirun.
+    const bool asked = automatic_wanted() || automatic_reason() ? a.nruntimes.load() > 0 : a.first_process;
+    if (saw_regions || automatic_needless() || asked) print_account(a.json);
     return;
   }
   const char* spec = getenv("OMP_NESTING_TEAM_SIZE");

@@ -50,9 +50,8 @@ std::optional<Place> place_of(const std::string& where) {
     return std::nullopt;
   return out;
 }
-}  // namespace
 
-struct Feed::Hub {
+struct Hub {
   httplib::Server server;
   std::thread thread;
   std::string url;
@@ -145,7 +144,45 @@ struct Feed::Hub {
   }
 };
 
-Feed::Feed(std::unique_ptr<Hub> hub) : hub_(std::move(hub)) {}
+class HttpFeed final : public Feed {
+ public:
+  explicit HttpFeed(std::unique_ptr<Hub> hub) : hub_(std::move(hub)) {}
+  ~HttpFeed() override;
+  HttpFeed(const HttpFeed&) = delete;
+  HttpFeed& operator=(const HttpFeed&) = delete;
+  void state(const std::string& json, const std::string& metrics) override;
+  void log(const std::string& json_line) override;
+  [[nodiscard]] const std::string& url() const override { return hub_->url; }
+
+ private:
+  std::unique_ptr<Hub> hub_;
+};
+
+HttpFeed::~HttpFeed() {
+  {
+    const std::lock_guard guard(hub_->lock);
+    hub_->closing = true;
+    hub_->news.notify_all();
+  }
+  // stop() before it runs would be forgotten.
+  while (!hub_->server.is_running() && !hub_->ended)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  hub_->server.stop();
+  hub_->thread.join();
+}
+
+void HttpFeed::state(const std::string& json, const std::string& metrics) {
+  {
+    const std::lock_guard guard(hub_->lock);
+    hub_->json = json;
+    hub_->metrics = metrics;
+  }
+  hub_->publish("event: state\ndata: " + json + "\n\n");
+}
+
+void HttpFeed::log(const std::string& json_line) { hub_->publish("event: log\ndata: " + json_line + "\n\n"); }
+
+}  // namespace
 
 Result<std::unique_ptr<Feed>> Feed::open(const std::string& where) {
   const auto place = place_of(where);
@@ -170,33 +207,7 @@ Result<std::unique_ptr<Feed>> Feed::open(const std::string& where) {
     hub->server.listen_after_bind();
     hub->ended = true;
   });
-  return std::unique_ptr<Feed>(new Feed(std::move(hub)));
+  return std::make_unique<HttpFeed>(std::move(hub));
 }
-
-Feed::~Feed() {
-  {
-    const std::lock_guard guard(hub_->lock);
-    hub_->closing = true;
-    hub_->news.notify_all();
-  }
-  // stop() before it runs would be forgotten.
-  while (!hub_->server.is_running() && !hub_->ended)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  hub_->server.stop();
-  hub_->thread.join();
-}
-
-void Feed::state(const std::string& json, const std::string& metrics) {
-  {
-    const std::lock_guard guard(hub_->lock);
-    hub_->json = json;
-    hub_->metrics = metrics;
-  }
-  hub_->publish("event: state\ndata: " + json + "\n\n");
-}
-
-void Feed::log(const std::string& json_line) { hub_->publish("event: log\ndata: " + json_line + "\n\n"); }
-
-const std::string& Feed::url() const { return hub_->url; }
 
 }  // namespace nigh::watch

@@ -16,23 +16,19 @@
 
 namespace nigh::watch {
 
-// Virtual, since who calls it may not be linked to it: see feed_module.hpp.
+// Abstract and without code of its own, since who calls it may not be linked to it: see feed_module.hpp.
 class Feed {
  public:
   // "[ADDRESS:]PORT", an address of IPv6 in brackets: "[::1]:9101"; port 0 takes any that is free. Errors:
   // invalid, io (the port is taken, or the address is not ours).
   static Result<std::unique_ptr<Feed>> open(const std::string& where);
-  virtual ~Feed();  // ends all connections, at most about 2 s later
+  Feed() = default;
+  virtual ~Feed() = default;  // ends all connections, at most about 2 s later
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
-  virtual void state(const std::string& json, const std::string& metrics);
-  virtual void log(const std::string& json_line);
-  [[nodiscard]] virtual const std::string& url() const;
-
- private:
-  struct Hub;
-  explicit Feed(std::unique_ptr<Hub> hub);
-  std::unique_ptr<Hub> hub_;
+  virtual void state(const std::string& json, const std::string& metrics) = 0;
+  virtual void log(const std::string& json_line) = 0;
+  [[nodiscard]] virtual const std::string& url() const = 0;
 };
 
 }  // namespace nigh::watch

@@ -52,6 +52,14 @@ case_alike() { # nothing to gain where all PUs share the one memory and a cache
   ! grep -q 'libnigh\.so' "$tmp/trace" || fail "the planner was opened"
 }
 
+case_script() { # what a script starts has its account, the script has none
+  two_pus
+  ok $run --explain -- sh -c "'$program' plain 0.6; ls / >'$tmp/list'"
+  [ "$(grep -c 'account of' "$tmp/err")" = 1 ] || fail "not one account"
+  says "account of $program"
+  says 'every thread was on its planned PU'
+}
+
 case_nested() { # two levels on two PUs: the outer team has them all, so the inner ones would share
   two_pus
   ok $run --explain -- "$program" plain 0.6 "$pus" 2
