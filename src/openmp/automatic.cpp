@@ -19,10 +19,10 @@
 
 namespace nigh::preload {
 
-constexpr long kPatience = 250'000'000;  // ns
-constexpr unsigned kMovesAtOnce = 64;    // of one thread, that often in a second ..
-constexpr long kSecond = 1'000'000'000;  // .. means that team sizes alternate
-constexpr int kHighDescriptor = 100;     // programs count on the low ones
+constexpr long kDelay = 250'000'000;        // ns
+constexpr unsigned kMovesAtOnce = 64;       // of one thread, that often in a second ..
+constexpr long kOneSecond = 1'000'000'000;  // .. means that team sizes alternate
+constexpr int kHighDescriptor = 100;        // programs count on the low ones
 constexpr const char* kClaims[] = {"/dev/shm/nigh-bound-pus", "/tmp/nigh-bound-pus"};
 
 static constinit struct {
@@ -37,39 +37,39 @@ static constinit struct {
   dev_t device;  // its identity
   ino_t inode;
   Mask claimed;  // under the lock
-} a{};
+} g_automatic{};
 
-static long now() {
+static long coarse_time() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-  return time.tv_sec * kSecond + time.tv_nsec;
+  return time.tv_sec * kOneSecond + time.tv_nsec;
 }
 
-bool automatic_wanted() { return a.wanted && !automatic_reason(); }
-const char* automatic_reason() { return a.reason.load(std::memory_order_acquire); }
-bool automatic_needless() { return a.alike; }
+bool automatic_wanted() { return g_automatic.wanted && !automatic_reason(); }
+const char* automatic_reason() { return g_automatic.reason.load(std::memory_order_acquire); }
+bool automatic_needless() { return g_automatic.alike; }
 
 void automatic_begin(const char* wish, bool user_binds) {
-  a.always = wish && !strcmp(wish, always_spec);
-  a.wanted = a.always || (wish && !strcmp(wish, automatic_spec));
-  a.unbound.automatic = true;
-  a.unbound.levels = kMaxDepth;
-  a.unbound.spec = const_cast<char*>(automatic_spec);
-  if (a.wanted && user_binds)
-    a.reason.store("the user's variables bind the threads", std::memory_order_relaxed);
+  g_automatic.always = wish && !strcmp(wish, always_spec);
+  g_automatic.wanted = g_automatic.always || (wish && !strcmp(wish, automatic_spec));
+  g_automatic.unbound.automatic = true;
+  g_automatic.unbound.levels = kMaxDepth;
+  g_automatic.unbound.spec = const_cast<char*>(automatic_spec);
+  if (g_automatic.wanted && user_binds)
+    g_automatic.reason.store("the user's variables bind the threads", std::memory_order_relaxed);
 }
 
 static void give_up_claims();
 
 static void use_unbound() {
-  a.waiting.store(false);
+  g_automatic.waiting.store(false);
   Plan* plan = g.plan.load(std::memory_order_acquire);
-  if (plan && plan->automatic) g.plan.store(&a.unbound, std::memory_order_release);
+  if (plan && plan->automatic) g.plan.store(&g_automatic.unbound, std::memory_order_release);
   give_up_claims();
 }
 
 void automatic_off(const char* reason, ...) {
-  if (!a.wanted || automatic_reason()) return;
+  if (!g_automatic.wanted || automatic_reason()) return;
   char text[256];
   va_list args;
   va_start(args, reason);
@@ -77,16 +77,16 @@ void automatic_off(const char* reason, ...) {
   va_end(args);
   const char* none = nullptr;
   char* copy = strdup(text);
-  if (copy && !a.reason.compare_exchange_strong(none, copy)) free(copy);
+  if (copy && !g_automatic.reason.compare_exchange_strong(none, copy)) free(copy);
   use_unbound();
 }
 
 void automatic_forget() {
-  if (!a.wanted) return;
-  memset(&a.claimed, 0, sizeof a.claimed);
-  a.file = 0;
+  if (!g_automatic.wanted) return;
+  memset(&g_automatic.claimed, 0, sizeof g_automatic.claimed);
+  g_automatic.file = 0;
   const char* none = nullptr;
-  a.reason.compare_exchange_strong(none, "a forked process shares the PUs of its parent");
+  g_automatic.reason.compare_exchange_strong(none, "a forked process shares the PUs of its parent");
   use_unbound();
 }
 
@@ -133,7 +133,7 @@ static bool has_one_cache() {
 
 static void bind_from_now() {
   char err[512] = "";
-  a.waiting.store(false);
+  g_automatic.waiting.store(false);
   if (set_spec(automatic_spec, err, sizeof err)) automatic_off("%s", err);
 }
 
@@ -143,26 +143,27 @@ bool automatic_start() {
     bind_from_now();
     return true;
   }
-  a.alike = !a.always && has_one_cache();
-  if (a.alike) return false;
+  g_automatic.alike = !g_automatic.always && has_one_cache();
+  if (g_automatic.alike) return false;
   static constinit Plan waiting{};
   waiting.automatic = true;
   waiting.levels = kMaxDepth;
   waiting.spec = const_cast<char*>(automatic_spec);
-  a.began = now();
-  a.waiting.store(true);
+  g_automatic.began = coarse_time();
+  g_automatic.waiting.store(true);
   g.plan.store(&waiting, std::memory_order_release);
   return true;
 }
 
-bool automatic_waits() { return a.waiting.load(std::memory_order_relaxed); }
+bool automatic_waits() { return g_automatic.waiting.load(std::memory_order_relaxed); }
 
 void automatic_tick() {
-  if (!a.waiting.load(std::memory_order_relaxed)) return;
+  if (!g_automatic.waiting.load(std::memory_order_relaxed)) return;
   // omp_set_nesting_info may have brought a spec meanwhile.
   if (const Plan* plan = g.plan.load(std::memory_order_acquire); !plan || !plan->automatic)
-    return a.waiting.store(false);
-  if (now() - a.began >= kPatience && a.waiting.exchange(false)) return bind_from_now();
+    return g_automatic.waiting.store(false);
+  if (coarse_time() - g_automatic.began >= kDelay && g_automatic.waiting.exchange(false))
+    return bind_from_now();
   t.period = t.period < 64 ? 2 * t.period + 1 : 64;
   t.look = t.period;
 }
@@ -188,22 +189,23 @@ static int open_claims(const char* path) {
 // The program may have closed what it does not know, and have a file of its own under the number now.
 static bool is_ours(int file) {
   struct stat facts;
-  return file >= 0 && !fstat(file, &facts) && facts.st_dev == a.device && facts.st_ino == a.inode;
+  return file >= 0 && !fstat(file, &facts) && facts.st_dev == g_automatic.device &&
+         facts.st_ino == g_automatic.inode;
 }
 
 static int claims() {
-  if (a.file) return is_ours(a.file - 1) ? a.file - 1 : -1;
+  if (g_automatic.file) return is_ours(g_automatic.file - 1) ? g_automatic.file - 1 : -1;
   for (const char* path : kClaims) {
     const int low = open_claims(path);
     struct stat facts;
     if (low < 0 || fstat(low, &facts)) continue;
-    a.device = facts.st_dev;
-    a.inode = facts.st_ino;
+    g_automatic.device = facts.st_dev;
+    g_automatic.inode = facts.st_ino;
     // Before the first lock: closing any descriptor of the file gives all of them up.
     const int high = fcntl(low, F_DUPFD_CLOEXEC, kHighDescriptor);
     if (high >= 0) close(low);
-    a.file = (high >= 0 ? high : low) + 1;
-    return a.file - 1;
+    g_automatic.file = (high >= 0 ? high : low) + 1;
+    return g_automatic.file - 1;
   }
   return -1;
 }
@@ -212,11 +214,11 @@ static void give_up_claims() {
   struct flock all{};
   all.l_type = F_UNLCK;
   all.l_whence = SEEK_SET;
-  if (a.file && is_ours(a.file - 1)) fcntl(a.file - 1, F_SETLK, &all);
+  if (g_automatic.file && is_ours(g_automatic.file - 1)) fcntl(g_automatic.file - 1, F_SETLK, &all);
 }
 
 static bool claim(int pu) {
-  if (a.claimed.has(pu)) return true;
+  if (g_automatic.claimed.has(pu)) return true;
   const int file = claims();
   struct flock lock{};
   lock.l_type = F_WRLCK;
@@ -237,7 +239,7 @@ static bool claim(int pu) {
       automatic_off("another program has bound threads to PU %d", pu);
     return false;
   }
-  a.claimed.add(pu);
+  g_automatic.claimed.add(pu);
   return true;
 }
 
@@ -284,14 +286,15 @@ bool automatic_places(Node* parent, unsigned size, nigh_place* places) {
 }
 
 int unplaced_automatically(const Plan& plan, const Node* parent) {
-  return &plan == &a.unbound || parent->place > kKeep ? kFree : kKeep;
+  return &plan == &g_automatic.unbound || parent->place > kKeep ? kFree : kKeep;
 }
 
 void automatic_moved() {
   if (++t.moves % kMovesAtOnce) return;
-  const long time = now(), before = t.moves_counted;
+  const long time = coarse_time(), before = t.moves_counted;
   t.moves_counted = time;
-  if (before && time - before < kSecond) automatic_off("team sizes alternate, so threads would move often");
+  if (before && time - before < kOneSecond)
+    automatic_off("team sizes alternate, so threads would move often");
 }
 
 }  // namespace nigh::preload
