@@ -33,7 +33,7 @@ std::string suggestion(std::span<const std::string> words, std::string_view type
       std::min_element(words.begin(), words.end(), [&](const std::string& a, const std::string& b) {
         return edit_distance(typed, a) < edit_distance(typed, b);
       });
-  // Of a short word nothing is left after three changes.
+  // A short word is another one after three changes.
   if (edit_distance(typed, *closest) > std::min(farthest, static_cast<int>(closest->size()) - 1)) return {};
   return "; did you mean " + *closest + "?";
 }

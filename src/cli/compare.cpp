@@ -82,7 +82,7 @@ Result<std::array<Subject, 2>> subjects_of(const CompareOptions& options) {
   return std::array{Subject{"without", command}, with};
 }
 
-// Of all lines that match, the first group, or what matched; without a pattern the whole output.
+// Hashes the first group, or the match, of each line that matches; without a pattern the whole output.
 Result<std::size_t> result_of(const std::string& output, const CompareOptions& options) {
   const std::hash<std::string_view> hash;
   if (options.check.empty()) return hash(std::string_view(output).substr(0, most_output));

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What pairs of measurements say: the median of their ratios, and the interval that holds the true median in
-// 95 of 100 cases, by order statistics (no distribution is assumed). Pure.
+// Statistics of pairs of measurements: the median of their ratios, and the interval that holds the true
+// median in 95 of 100 cases, by order statistics (no distribution is assumed). Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What on a machine, in a container, in a shell or batch job is in the way, and the cure of each. A function
-// of files below a root, variables and limits, so that each finding is provoked in a test and gone after its
+// Finds obstacles on a machine, in a container, in a shell or batch job, each with its cure. A function of
+// files below a root, variables and limits, so that each finding is provoked in a test and gone after its
 // cure.
 #pragma once
 

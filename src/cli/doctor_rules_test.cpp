@@ -41,7 +41,7 @@ class Doctor : public testing::Test {
     for (const Finding& one : found()) out += (out.empty() ? "" : " ") + one.id;
     return out;
   }
-  // What was provoked is the only finding, of this level, with a cure that names this.
+  // Expects one finding, of this level, with a cure that names this.
   void expect_only(const std::string& id, Level level, const std::string& in_cure) const {
     EXPECT_EQ(ids(), id);
     for (const Finding& one : found()) {

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is bound where now: the processes of a machine with the PUs that their threads may use, from /proc.
-// What ends while it is looked at is left out.
+// The processes of a machine with the PUs that their threads may use, from /proc. Processes that end while
+// they are looked at are left out.
 #pragma once
 
 #include <string>
