@@ -27,7 +27,7 @@ struct ProcessView {
 
   [[nodiscard]] CpuSet pus() const;         // of all its threads
   [[nodiscard]] int bound_threads() const;  // that have one PU
-  // Whether a thread may use fewer PUs than are online.
+  // True if a thread may use fewer PUs than are online.
   [[nodiscard]] bool is_restricted(const CpuSet& online) const;
 };
 

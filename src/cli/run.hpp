@@ -70,7 +70,7 @@ void preload_first(openmp::LaunchEnvironment& environment, const std::string& li
 Result<void> set_space_variables(openmp::LaunchEnvironment& environment, const RunOptions& options);
 
 int run_ranks(const RunOptions& options, const CpuSet& own);
-// Whether the launcher's words or variables, or the batch system's, name nodes other than this one.
+// True if the launcher's words or variables, or the batch system's, name nodes other than this one.
 bool names_other_nodes(const std::vector<std::string>& words);
 // Makes the launcher in the command pass on to ranks what they need of the environment.
 void forward_to_ranks(openmp::LaunchEnvironment& environment, RunOptions& options);

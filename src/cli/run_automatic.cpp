@@ -17,7 +17,6 @@
 #include "machine/load.hpp"
 #include "openmp/pins.hpp"
 #include "plan/ranks.hpp"
-#include "sys/launchers.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
 
@@ -36,13 +35,13 @@ bool is_wanted(const RunOptions& options, const std::string& feature) {
   return (options.only.empty() || has(options.only)) && !has(options.off);
 }
 
-// What is known of the command before it starts.
+// The command, as far as its file and its words tell before it starts.
 struct Command {
   std::optional<Launcher> launcher;
   std::string program;
   bool openmp = false;  // linked to a runtime
   bool mpi = false;
-  std::string alone;  // why no library may stand in front of the program's; "": nothing is against it
+  std::string alone;  // the reason against preloading; "": there is none
 };
 
 Command look_at_command(const RunOptions& options) {
@@ -59,6 +58,7 @@ Command look_at_command(const RunOptions& options) {
   if (out.program.substr(out.program.rfind('/') + 1) == "valgrind")
     out.alone = "valgrind does not know the system calls that nigh needs";
   if (sys::is_foreign_loader(facts->loader)) out.alone = "it runs on another C library than glibc";
+  if (facts->bits32) out.alone = "it is a 32-bit program, which loads no 64-bit library";
   for (const std::string& library : facts->libraries)
     for (const char* runtime : {"libgomp.so", "libomp.so", "libiomp5.so"})
       out.openmp = out.openmp || library.starts_with(runtime);
@@ -88,7 +88,7 @@ std::string pins_of_user() {
   return out;
 }
 
-// What an outer `nigh run` has set is no wish of this one's.
+// Undoes an outer `nigh run`, whose wishes are not this one's.
 void take_out_ours(LaunchEnvironment& environment) {
   std::string list = openmp::value_of(environment.variables, "LD_PRELOAD");
   const std::string kept = openmp::preload_without_ours(list);

@@ -230,7 +230,7 @@ std::string as_text(const Counters& sum) {
   return out;
 }
 
-// What libnigh-openmp.so has to say, which then keeps quiet; "" without it.
+// The line of libnigh-openmp.so, which then prints none itself; "" without it.
 std::string line_of_teams() {
   using Line = int (*)(char*, std::size_t);
   char text[512];

@@ -135,6 +135,7 @@ static void forget_visits(Node* node) {
 void account_forget() {
   a.outer = a.inner = a.bindings = a.refused = a.threads = a.moved = 0;
   a.first_process = false;
+  a.told = true;  // the line is the parent's
   for (auto& count : g_cures_used) count = 0;
   for (const Plan* plan = all_plans(); plan; plan = plan->next)
     for (Root* root = plan->roots; root; root = root->next) forget_visits(&root->node);
@@ -204,7 +205,8 @@ static int line_text(char* text, size_t size) {
 
 static void print_line() {
   char text[512];
-  if (a.told.load() || !sys::speaks_for_node(sys::lookup_variable, nullptr)) return;
+  // Only a process that opened regions has something to tell.
+  if (!g.prepared.load() || a.told.load() || !sys::speaks_for_node(sys::lookup_variable, nullptr)) return;
   if (line_text(text, sizeof text) > 0) say("%s: %s", program_invocation_short_name, text);
 }
 

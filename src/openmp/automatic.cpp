@@ -108,7 +108,7 @@ static bool has_several_nodes() {
   return read_line("/sys/devices/system/node/has_memory", text, sizeof text) && strpbrk(text, ",-");
 }
 
-// Whether one cache serves all PUs of the process; also where nothing is known of caches.
+// True if one cache serves all PUs of the process; also where nothing is known of caches.
 static bool has_one_cache() {
   int first = 0;
   while (first < kMaskCpus - 1 && !home().has(first)) first++;

@@ -162,7 +162,8 @@ case_line() { # one line at the end, for people who look on
   says "teams not bound: $((2 * pus)) threads for $pus PUs"
   ok env NIGH_EXPLAIN=line $run -- "$program" plain 0.01
   silent
-  ok env NIGH_EXPLAIN=line $run -- sh -c 'true; ls / >/dev/null'
+  # Neither shells nor what they fork has anything to tell, also where somebody binds.
+  ok env NIGH_EXPLAIN=line $run -- bash -c '(true); (ls / >/dev/null; true); OMP_PROC_BIND=true python3 -c "import os; os.fork()"'
   silent
   have script || return 0
   ok script -qec "$run -- $program plain 0.6" /dev/null
