@@ -18,6 +18,7 @@
 #include "machine/load.hpp"
 #include "plan/spec.hpp"
 #include "sys/os.hpp"
+#include "sys/preload_bar.hpp"
 #include "sys/program.hpp"
 #include "sys/raw_file.hpp"
 #include "sys/start.hpp"
@@ -155,7 +156,7 @@ bool look_at_program(const std::string& program, LaunchEnvironment& environment)
   auto path = sys::find_program(program);
   auto facts = path ? sys::inspect_program(*path) : fail(Errc::io, "exec will say why");
   if (!facts) return true;  // also a file that is executable but not readable
-  const bool foreign = sys::is_foreign_loader(facts->loader);
+  const bool foreign = sys::is_foreign_loader(facts->loader.c_str());
   if (foreign) environment = {sys::environment(), {}, {}, {}};
   for (auto& remark : openmp::program_remarks(program, *facts))
     environment.remarks.push_back(std::move(remark));

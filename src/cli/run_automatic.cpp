@@ -5,6 +5,7 @@
 // it starts: one waits for an MPI library, one for an OpenMP runtime, and each decides in its process whether
 // it can help. So scripts, batch jobs, interpreters and pipelines need no recognition; a launcher of ranks
 // does, since its own words decide what a rank may use.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "openmp/pins.hpp"
 #include "plan/ranks.hpp"
 #include "sys/os.hpp"
+#include "sys/preload_bar.hpp"
 #include "sys/program.hpp"
 
 namespace nigh::cli {
@@ -49,16 +51,13 @@ Command look_at_command(const RunOptions& options) {
   out.launcher = launcher_of(options.command.front());
   out.program = out.launcher ? program_of(*out.launcher, options.command) : options.command.front();
   const auto path = sys::find_program(out.program);
+  const std::string preloaded = variable("LD_PRELOAD");
+  out.alone = sys::reason_of(sys::names_sanitizer(preloaded.c_str()) ? sys::PreloadBar::sanitizer
+                             : path ? sys::preload_bar(AT_FDCWD, path->c_str())
+                                    : sys::PreloadBar::none);
   const auto facts = path ? sys::inspect_program(*path, false) : fail(Errc::io, "");
   if (!facts) return out;
   out.mpi = !sys::mpi_of(facts->libraries).empty();
-  for (const std::string& library : facts->libraries)
-    if (library.starts_with("libasan.so") || library.starts_with("libclang_rt.asan"))
-      out.alone = "AddressSanitizer wants to be the first library";
-  if (out.program.substr(out.program.rfind('/') + 1) == "valgrind")
-    out.alone = "valgrind does not know the system calls that nigh needs";
-  if (sys::is_foreign_loader(facts->loader)) out.alone = "it runs on another C library than glibc";
-  if (facts->bits32) out.alone = "it is a 32-bit program, which loads no 64-bit library";
   for (const std::string& library : facts->libraries)
     for (const char* runtime : {"libgomp.so", "libomp.so", "libiomp5.so"})
       out.openmp = out.openmp || library.starts_with(runtime);
@@ -137,9 +136,14 @@ Result<void> Launch::preload(const char* library) {
 }
 
 Result<void> Launch::teams() {
-  if (!is_wanted(options_, "teams")) return {};
-  if (const std::string pins = pins_of_user(); !pins.empty()) {
-    say("off: teams, since " + pins + " of yours binds the threads");
+  const bool wanted = is_wanted(options_, "teams");
+  if (!wanted && !is_wanted(options_, "mpi")) return {};
+  // Also where teams are off: it keeps both libraries out of programs that can't have them.
+  if (auto done = preload("libnigh-openmp.so"); !done) return done;
+  const std::string pins = pins_of_user();
+  if (wanted && !pins.empty()) say("off: teams, since " + pins + " of yours binds the threads");
+  if (!wanted || !pins.empty()) {
+    set("NIGH_TEAMS", "off");
     return {};
   }
   set("NIGH_TEAMS", options_.teams == "auto" ? "always" : "auto");
@@ -147,7 +151,7 @@ Result<void> Launch::teams() {
   const bool is_one_rank = !command_.launcher && start_facts(options_.command, 0).in_job;
   if (!is_one_rank) set("NIGH_RANK_SHARE", mask_.to_list());
   room_for_threads();
-  return preload("libnigh-openmp.so");
+  return {};
 }
 
 // "0-3;4-7": what ranks 0 and 1 may use; "" where the words do not say how many there are on this node.

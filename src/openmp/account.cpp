@@ -211,6 +211,7 @@ static void print_line() {
 }
 
 void account_end() {
+  if (teams_are_off()) return;
   if (a.line) return print_line();
   const bool saw_regions = a.outer.load() > 0;
   if (g.explain) {
@@ -220,8 +221,8 @@ void account_end() {
     if (saw_regions || automatic_needless() || asked) print_account(a.json);
     return;
   }
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
-  if (g.prepared.load() || !a.program_made_threads.load() || !spec || !*spec) return;
+  const char* spec = wished_spec();
+  if (g.prepared.load() || !a.program_made_threads.load() || !spec) return;
   if (has_static_libgomp())
     say("this program has libgomp linked into it (-static-libgomp or -static), where its regions can't be "
         "seen: it ran unbound; link it with the shared libgomp");

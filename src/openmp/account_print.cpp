@@ -118,11 +118,11 @@ static void walk_odd_sizes(F&& visit) {
 
 static const char* no_regions_because() {
   const Runtime* runtimes;
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  const char* spec = wished_spec();
   const char* tool = getenv("OMP_TOOL");
   if (automatic_needless()) return "all PUs share one memory and one cache, so nothing was bound";
   if (automatic_reason()) return automatic_reason();
-  if ((!spec || !*spec) && !automatic_wanted())
+  if (!spec && !automatic_wanted())
     return "OMP_NESTING_TEAM_SIZE is not set and the program did not call omp_set_nesting_info";
   if (ompt_declined()) return ompt_declined();
   if (tool && !strcmp(tool, "disabled")) return "OMP_TOOL=disabled forbids libomp to tell us of its regions";

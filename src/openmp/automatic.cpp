@@ -16,6 +16,7 @@
 #include "openmp/cures.hpp"
 #include "openmp/planner.hpp"
 #include "openmp/session.hpp"
+#include "sys/raw_text.hpp"
 
 namespace nigh::preload {
 
@@ -27,6 +28,7 @@ constexpr const char* kClaims[] = {"/dev/shm/nigh-bound-pus", "/tmp/nigh-bound-p
 
 static constinit struct {
   bool wanted;
+  bool off;                   // nobody is to be bound at all
   bool always;                // also where all PUs are alike
   bool alike;                 // they are
   std::atomic<bool> waiting;  // the plan in force binds nobody yet
@@ -45,13 +47,15 @@ static long coarse_time() {
   return time.tv_sec * kOneSecond + time.tv_nsec;
 }
 
+bool teams_are_off() { return g_automatic.off; }
 bool automatic_wanted() { return g_automatic.wanted && !automatic_reason(); }
 const char* automatic_reason() { return g_automatic.reason.load(std::memory_order_acquire); }
 bool automatic_needless() { return g_automatic.alike; }
 
 void automatic_begin(const char* wish, bool user_binds) {
-  g_automatic.always = wish && !strcmp(wish, always_spec);
-  g_automatic.wanted = g_automatic.always || (wish && !strcmp(wish, automatic_spec));
+  g_automatic.off = wish && sys::raw_equal(wish, off_spec);
+  g_automatic.always = wish && sys::raw_equal(wish, always_spec);
+  g_automatic.wanted = g_automatic.always || (wish && sys::raw_equal(wish, automatic_spec));
   g_automatic.unbound.automatic = true;
   g_automatic.unbound.levels = kMaxDepth;
   g_automatic.unbound.spec = const_cast<char*>(automatic_spec);

@@ -28,10 +28,13 @@ namespace nigh::preload {
 
 constexpr const char* automatic_spec = "auto";
 constexpr const char* always_spec = "always";
+constexpr const char* off_spec = "off";  // the library only keeps itself out of programs that can't have it
 
 // Reads NIGH_TEAMS and OpenMP's own binding variables from an environment; before libc is up.
 void automatic_begin(const char* wish, bool user_binds);
 bool automatic_wanted();
+// `nigh run --off teams`: nothing is bound, whoever asks for it.
+bool teams_are_off();
 // Puts the plan in force that waits for a reason to bind; false: not wanted.
 bool automatic_start();
 // For each tick of the coarse clock, by the thread that opens outermost regions.

@@ -36,7 +36,12 @@ struct Mask {
   void add(int cpu) { word[cpu / kWordBits] |= 1UL << (cpu % kWordBits); }
   int count() const;
   void list(char* text, size_t size) const;  // "0-5,8", as much of it as there is room for
-  bool operator==(const Mask& other) const { return !__builtin_memcmp(word, other.word, sizeof word); }
+  // Word by word: memcmp may be the program's own, which is not ready while we start.
+  bool operator==(const Mask& other) const {
+    unsigned long differing = 0;
+    for (unsigned i = 0; i < sizeof word / sizeof *word; i++) differing |= word[i] ^ other.word[i];
+    return !differing;
+  }
   bool is_only(int cpu) const { return has(cpu) && count() == 1; }
   bool load(int tid);         // from the kernel; false if the kernel's masks are longer than ours
   long store(int tid) const;  // to the kernel: 0 or -errno

@@ -36,6 +36,7 @@ enum class Cure : unsigned {
   kPin,          // the same variables, set by the program itself before a runtime comes
   kAttributes,   // pthread_getattr_np tells the mask that the thread would have without us
   kOutside,      // masks that somebody else changed meanwhile are noticed
+  kPreload,      // programs that can't have our libraries are started without them
   kCount
 };
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "openmp/pins.hpp"
+#include "sys/preload_bar.hpp"
 
 namespace nigh::openmp {
 
@@ -276,7 +277,7 @@ std::vector<std::string> program_remarks(const std::string& program, const sys::
     out.push_back(program +
                   " is statically linked, so its OpenMP runtime can't be intercepted and its threads are " +
                   "not bound; link it dynamically");
-  else if (sys::is_foreign_loader(facts.loader))
+  else if (sys::is_foreign_loader(facts.loader.c_str()))
     out.push_back(program + " runs on another C library than glibc (its loader is " + facts.loader +
                   "), which can't load nigh's library; it runs without nigh, and its threads are not bound");
   else if (facts.static_libgomp)

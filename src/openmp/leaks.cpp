@@ -6,6 +6,8 @@
 // for itself, in front of its own start routine; for a child process the maker steps out of its binding for
 // the length of the call. After vfork() the child shares our memory but not our mask, so exec* changes the
 // mask alone and leaves no trace in memory.
+#include <alloca.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -25,6 +27,7 @@
 #include "openmp/leaks.hpp"
 #include "openmp/libc.hpp"
 #include "openmp/ompt.hpp"
+#include "openmp/started.hpp"
 
 namespace nigh::preload {
 
@@ -159,60 +162,66 @@ NIGH_EXPORT FILE* popen(const char* command, const char* mode) {
 
 NIGH_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attr, char* const* argv, char* const* envp) {
+  NIGH_STARTED(entries, (Started{AT_FDCWD, path, false}), envp);
   Unbound unbound(Cure::kSpawn);
-  return NIGH_NEXT(posix_spawn)(pid, path, actions, attr, argv, envp);
+  return NIGH_NEXT(posix_spawn)(pid, path, actions, attr, argv, entries);
 }
 
 NIGH_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attr, char* const* argv, char* const* envp) {
+  NIGH_STARTED(entries, (Started{AT_FDCWD, file, true}), envp);
   Unbound unbound(Cure::kSpawn);
-  return NIGH_NEXT(posix_spawnp)(pid, file, actions, attr, argv, envp);
+  return NIGH_NEXT(posix_spawnp)(pid, file, actions, attr, argv, entries);
+}
+
+static int exec_path(const char* path, char* const* argv, char* const* envp) {
+  NIGH_STARTED(entries, (Started{AT_FDCWD, path, false}), envp);
+  Unbound unbound(Cure::kExec);
+  return NIGH_NEXT(execve)(path, argv, entries);
 }
 
 NIGH_EXPORT int execve(const char* path, char* const* argv, char* const* envp) {
-  Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execve)(path, argv, envp);
+  return exec_path(path, argv, envp);
 }
 
-NIGH_EXPORT int execv(const char* path, char* const* argv) {
-  Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execv)(path, argv);
-}
+NIGH_EXPORT int execv(const char* path, char* const* argv) { return exec_path(path, argv, environ); }
 
-NIGH_EXPORT int execvp(const char* file, char* const* argv) {
+static int exec_command(const char* file, char* const* argv, char* const* envp) {
+  NIGH_STARTED(entries, (Started{AT_FDCWD, file, true}), envp);
   Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execvp)(file, argv);
+  return NIGH_NEXT(execvpe)(file, argv, entries);
 }
 
 NIGH_EXPORT int execvpe(const char* file, char* const* argv, char* const* envp) {
-  Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execvpe)(file, argv, envp);
+  return exec_command(file, argv, envp);
 }
 
+NIGH_EXPORT int execvp(const char* file, char* const* argv) { return exec_command(file, argv, environ); }
+
 NIGH_EXPORT int fexecve(int fd, char* const* argv, char* const* envp) {
+  NIGH_STARTED(entries, (Started{fd, "", false}), envp);
   Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(fexecve)(fd, argv, envp);
+  return NIGH_NEXT(fexecve)(fd, argv, entries);
 }
 
 NIGH_EXPORT int execveat(int folder, const char* path, char* const* argv, char* const* envp, int flags) {
+  NIGH_STARTED(entries, (Started{folder, path, false}), envp);
   Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execveat)(folder, path, argv, envp, flags);
+  return NIGH_NEXT(execveat)(folder, path, argv, entries, flags);
 }
 
 NIGH_EXPORT int execl(const char* path, const char* first, ...) {
   va_list args;
   NIGH_COLLECT(first, args);
   va_end(args);
-  Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execv)(path, argv);
+  return exec_path(path, argv, environ);
 }
 
 NIGH_EXPORT int execlp(const char* file, const char* first, ...) {
   va_list args;
   NIGH_COLLECT(first, args);
   va_end(args);
-  Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execvp)(file, argv);
+  return exec_command(file, argv, environ);
 }
 
 NIGH_EXPORT int execle(const char* path, const char* first, ...) {
@@ -220,6 +229,5 @@ NIGH_EXPORT int execle(const char* path, const char* first, ...) {
   NIGH_COLLECT(first, args);
   char* const* envp = va_arg(args, char* const*);
   va_end(args);
-  Unbound unbound(Cure::kExec);
-  return NIGH_NEXT(execve)(path, argv, envp);
+  return exec_path(path, argv, envp);
 }

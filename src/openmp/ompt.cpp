@@ -24,6 +24,7 @@
 #include "openmp/cures.hpp"
 #include "openmp/pins.hpp"
 #include "openmp/say.hpp"
+#include "openmp/session.hpp"
 
 namespace nigh::preload {
 
@@ -103,7 +104,7 @@ static void finalize(ompt_data_t*) { g_active.store(false, std::memory_order_rel
 
 // Runs before the runtime reads its own variables: nested regions must be allowed to be real.
 static void allow_levels() {
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  const char* spec = wished_spec();
   const int levels = spec ? count_levels(spec) : 0;
   if (levels < 1) return;
   char text[16];
@@ -116,14 +117,14 @@ static void allow_levels() {
 
 NIGH_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned, const char* runtime) {
   using namespace nigh::preload;
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  const char* spec = wished_spec();
   const char* others = getenv("OMP_TOOL_LIBRARIES");
   Dl_info info{};
   dladdr(__builtin_return_address(0), &info);
   account_runtime("libomp", info.dli_fname ? info.dli_fname : "", runtime);
   if (others && *others) {
     g_declined = "OMP_TOOL_LIBRARIES asks for another OMPT tool, and a runtime takes only one";
-    if (spec && *spec) say("%s: threads run unbound; unset OMP_TOOL_LIBRARIES to bind them", g_declined);
+    if (spec) say("%s: threads run unbound; unset OMP_TOOL_LIBRARIES to bind them", g_declined);
     return nullptr;
   }
   allow_levels();

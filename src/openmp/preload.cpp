@@ -3,10 +3,11 @@
 //
 // The first moment. This library is linked with -z initfirst, so its constructor runs before libgomp's, which
 // pins the initial thread when OMP_PROC_BIND is set: here the mask is still whole, and the variables can
-// still be taken away. The price is that libc itself is not initialised yet: only the arguments that the
-// loader hands us and raw system calls may be used; environ is not set. Before glibc 2.34 libpthread claims
-// initfirst for itself, and we come late; so does a runtime that is loaded when the program has set the
-// variables itself. libgomp pins through libc, where we stand, so that is left out then.
+// still be taken away. The price is that libc itself is not initialised yet, nor who interposes on it: only
+// the arguments that the loader hands us, raw system calls and raw text may be used; environ is not set.
+// Before glibc 2.34 libpthread claims initfirst for itself, and we come late; so does a runtime that is
+// loaded when the program has set the variables itself. libgomp pins through libc, where we stand, so that is
+// left out then.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +23,13 @@
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
 #include "openmp/share.hpp"
+#include "sys/raw_text.hpp"
 
 namespace nigh::preload {
 
-const char* value_of(char* const* envp, const char* name) {
-  const size_t length = strlen(name);
-  for (; *envp; envp++)
-    if (!strncmp(*envp, name, length) && (*envp)[length] == '=') return *envp + length + 1;
-  return nullptr;
-}
-
 static bool is_pin(const char* entry) {
-  for (const char* pin : openmp::pins) {
-    const size_t length = strlen(pin);
-    if (!strncmp(entry, pin, length) && entry[length] == '=') return true;
-  }
+  for (const char* pin : openmp::pins)
+    if (sys::raw_begins(entry, pin) && entry[sys::raw_length(pin)] == '=') return true;
   return false;
 }
 
@@ -60,9 +53,8 @@ static void strip_pins(char** envp) {
 }
 
 static bool wants_plan() {
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
   const Plan* plan = g.plan.load(std::memory_order_relaxed);
-  return (plan && !plan->automatic) || (spec && *spec);
+  return (plan && !plan->automatic) || wished_spec();
 }
 
 static bool keeps_pins() {
@@ -120,13 +112,15 @@ __attribute__((constructor)) static void begin(int, char**, char** envp) {
   g.initial = &t;
   g.helper.place = kFree;
   if (!envp) return;
-  read_cures_off(value_of(envp, "NIGH_CURES_OFF"));
-  account_begin(const_cast<char*>(value_of(envp, "NIGH_EXPLAIN")));
-  const char* spec = value_of(envp, "OMP_NESTING_TEAM_SIZE");
-  const char* keep = value_of(envp, "NIGH_KEEP_ENV");
-  if (spec && *spec && !(keep && *keep) && any_pin(envp) && cured(Cure::kStrip)) strip_pins(envp);
+  read_cures_off(sys::raw_variable(envp, "NIGH_CURES_OFF"));
+  account_begin(const_cast<char*>(sys::raw_variable(envp, "NIGH_EXPLAIN")));
+  const char* spec = sys::raw_variable(envp, "OMP_NESTING_TEAM_SIZE");
+  const char* keep = sys::raw_variable(envp, "NIGH_KEEP_ENV");
+  const char* teams = sys::raw_variable(envp, "NIGH_TEAMS");
+  const bool off = teams && sys::raw_equal(teams, off_spec);
+  if (!off && spec && *spec && !(keep && *keep) && any_pin(envp) && cured(Cure::kStrip)) strip_pins(envp);
   g.pinned_by_omp = any_pin(envp);
-  automatic_begin(value_of(envp, "NIGH_TEAMS"), g.pinned_by_omp);
+  automatic_begin(teams, g.pinned_by_omp);
 }
 
 __attribute__((destructor)) static void end() { account_end(); }

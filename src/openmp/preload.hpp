@@ -7,6 +7,5 @@
 namespace nigh::preload {
 
 // The value of a variable; null: it is not there.
-const char* value_of(char* const* envp, const char* name);
 
 }  // namespace nigh::preload

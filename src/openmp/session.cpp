@@ -84,12 +84,17 @@ static Mask divided(const Mask& mask) {
   return seat.size > 1 && seat.size <= kMaskCpus ? rank_share(mask, seat.rank, seat.size) : mask;
 }
 
+const char* wished_spec() {
+  const char* spec = teams_are_off() ? nullptr : getenv("OMP_NESTING_TEAM_SIZE");
+  return spec && *spec ? spec : nullptr;
+}
+
 // ---- plans --------------------------------------------------------------------------------------
 // Once per process, before any plan; safe to repeat.
 static void get_ready() {
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
+  const char* spec = wished_spec();
   // Without a spec a rank may stay unbound: then it has all that it had.
-  const Mask mask = spec && *spec ? divided(process_mask()) : process_mask();
+  const Mask mask = spec ? divided(process_mask()) : process_mask();
   lock();
   const bool first = !g_ready;
   g_ready = true;
@@ -154,9 +159,10 @@ int set_spec(const char* spec, char* err, size_t errsize) {
 
 void first_region() {
   get_ready();
-  const char* spec = getenv("OMP_NESTING_TEAM_SIZE");
-  sys::word_in_variable("NIGH_TEAMS", {automatic_spec, always_spec});  // read before there was a way to tell
-  if (spec && *spec) {
+  const char* spec = wished_spec();
+  sys::word_in_variable("NIGH_TEAMS",
+                        {automatic_spec, always_spec, off_spec});  // read before there was a way to tell
+  if (spec) {
     static std::atomic<bool> said;
     char err[512] = "";
     if (set_spec(spec, err, sizeof err) && !said.exchange(true))
@@ -183,6 +189,7 @@ static int set_nesting_info(const char* spec) {
     say("omp_set_nesting_info: the argument is a null pointer");
     return -1;
   }
+  if (teams_are_off()) return 0;
   const int rc = set_spec(spec, err, sizeof err);
   if (rc) {
     say("omp_set_nesting_info: %s; the plan stays as it was", err);

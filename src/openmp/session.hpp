@@ -8,6 +8,8 @@
 
 namespace nigh::preload {
 
+// OMP_NESTING_TEAM_SIZE; null: it is not set, empty, or teams are off.
+const char* wished_spec();
 // The spec in force, as written; null: none.
 const char* current_spec();
 

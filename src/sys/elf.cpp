@@ -168,13 +168,6 @@ void look(const ReadAt& read, bool deep, ProgramFacts& facts) {
 
 }  // namespace
 
-bool is_foreign_loader(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  for (const char* one : {"ld-musl", "ld-uClibc", "ld64-uClibc", "linker"})
-    if (name.starts_with(one)) return true;
-  return false;
-}
-
 std::string mpi_of(const std::vector<std::string>& libraries) {
   std::string found;
   for (const std::string& library : libraries) {

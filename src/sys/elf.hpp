@@ -27,10 +27,6 @@ struct ProgramFacts {
   bool gains_rights = false;  // set-user-ID, set-group-ID or file capabilities: LD_PRELOAD is ignored
 };
 
-// Whether a program with this loader runs on another C library than glibc, for which our libraries are made:
-// musl, uClibc, Android's. A loader that we don't know is taken for glibc's.
-bool is_foreign_loader(const std::string& path);
-
 // Of which MPI a program is by the libraries it was linked to: "openmpi"; "mpich", also for those with its
 // ABI (Intel's, MVAPICH, Cray's); "another" for an MPI that we don't know by its name; "" for none.
 std::string mpi_of(const std::vector<std::string>& libraries);

@@ -16,6 +16,7 @@
 #include <random>
 
 #include "sys/os.hpp"
+#include "sys/preload_bar.hpp"
 #include "sys/program.hpp"
 
 namespace nigh::sys {
@@ -94,7 +95,7 @@ TEST(Elf, LoaderAndLibrariesOfThisTest) {
   auto facts = inspect_program(own_executable().value());
   ASSERT_TRUE(facts);
   EXPECT_NE(facts->loader.find("/ld"), std::string::npos) << facts->loader;
-  EXPECT_FALSE(is_foreign_loader(facts->loader));
+  EXPECT_FALSE(is_foreign_loader(facts->loader.c_str()));
   EXPECT_EQ(std::count_if(facts->libraries.begin(), facts->libraries.end(),
                           [](const std::string& one) { return one.starts_with("libc.so."); }),
             1);

@@ -121,7 +121,7 @@ def openmp() -> None:
             "NIGH_QUIET": "1"}
     with tempfile.TemporaryDirectory() as name:
         program = compiled(["gcc", "-fopenmp"], TEAMS, Path(name))
-        judge([program], {"NIGH_MASK": pus, "NIGH_RANK_SHARE": pus}, {"NIGH_TEAMS": "auto or always"}, junk=junk, **more)
+        judge([program], {"NIGH_MASK": pus, "NIGH_RANK_SHARE": pus}, {"NIGH_TEAMS": "auto, always or off"}, junk=junk, **more)
     load = f"import ctypes; print(ctypes.CDLL({str(BUILD / 'lib' / 'libnigh-pomp2.so')!r}).nigh_omp_set_nesting_info(b'2,compact'))"
     judge([sys.executable, "-c", load], {"NIGH_MASK": pus}, junk=junk)
 
