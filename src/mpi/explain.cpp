@@ -6,6 +6,7 @@
 // space, so one rank adds them up and speaks for all; it waits for the others only when they are asked to be
 // told of, and not for long.
 #include <dlfcn.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +46,8 @@ Form wish() {
   const char* value = std::getenv("NIGH_EXPLAIN");
   if (!value || !*value || std::strcmp(value, "off") == 0 || std::strcmp(value, "0") == 0) return Form::none;
   if (std::strcmp(value, "line") == 0) return Form::line;
-  return std::strcmp(value, "json") == 0 ? Form::json : Form::text;
+  // libnigh-openmp.so marks the word that it hands on by its case.
+  return ::strcasecmp(value, "json") == 0 ? Form::json : Form::text;
 }
 
 __attribute__((format(printf, 2, 3))) void print(std::string& out, const char* format, ...) {

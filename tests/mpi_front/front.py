@@ -243,6 +243,11 @@ def case_line(mpi):
     expect(status == 0 and err == "nigh: 2 ranks; 34 % of 307 kB in one copy; largest rest: 200 kB of MPI_Issend (unshared)\n", err)
     status, _, err = mpi.run([(2, dict(env, NIGH_MPI="off"), program)])
     expect(status == 0 and err == "", err)
+    # Both libraries: the one for teams hands the wish on, and both tell in the form that was asked for.
+    both = f"{mpi.front}:{Path(mpi.front).with_name('libnigh-openmp.so')}"
+    status, _, err = mpi.run([(2, dict(env, LD_PRELOAD=both, NIGH_TEAMS="auto", NIGH_EXPLAIN="json"), program)])
+    told = [json.loads(line) for line in err.splitlines()]
+    expect(status == 0 and any("message_bytes" in one for one in told), err)
 
 
 def case_account(mpi):
