@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "message/layout.hpp"
 #include "message/wait.hpp"
 #include "plan/levels.hpp"
 #include "space/space.hpp"
@@ -109,6 +110,10 @@ struct Call {
   const Combine* combine = nullptr;  // must live until the call has ended
   const std::size_t *send_bytes = nullptr, *send_offsets = nullptr;
   const std::size_t *receive_bytes = nullptr, *receive_offsets = nullptr;
+  // Of an alltoall with all four arrays: one for each member, how its block lies from its offset on; null: in
+  // one piece. A matter of this member alone.
+  const Layout* const* send_layouts = nullptr;
+  const Layout* const* receive_layouts = nullptr;
 };
 inline const void* const in_place = reinterpret_cast<const void*>(-1);
 

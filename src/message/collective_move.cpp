@@ -6,7 +6,8 @@
 // overwritten by the call itself (an alltoall in place), is shown in parts through two halves of a stage: one
 // is read while the other is filled. The reader follows whatever form the writer chose. Only a gather goes
 // the other way round where it can: its members write into the root's buffer, all at once, instead of leaving
-// all copies to the root.
+// all copies to the root. Blocks in pieces (alltoall, MPI's derived types) are packed into the stage and
+// unpacked from it part by part.
 #include <algorithm>
 
 #include "message/collective_state.hpp"
@@ -51,6 +52,12 @@ class Move {
     const bool even = in_place_exchange() ? !call.receive_bytes && !call.receive_offsets
                                           : !call.send_bytes && !call.send_offsets;
     return even ? Blocks::even : Blocks::table;
+  }
+  [[nodiscard]] const Layout* to_layout(int reader) const {
+    return call.send_layouts ? call.send_layouts[reader] : nullptr;
+  }
+  [[nodiscard]] const Layout* layout_of(int writer) const {
+    return call.receive_layouts ? call.receive_layouts[writer] : nullptr;
   }
   [[nodiscard]] std::size_t from_bytes(int writer) const {
     if (call.kind == Kind::scatter) return writer == call.root ? call.bytes : 0;
@@ -102,14 +109,18 @@ bool Move::post_inline() {
   for (int reader = 0; reader < g.size; ++reader) {
     const std::size_t length = to_bytes(reader);
     __builtin_memcpy(room + static_cast<std::size_t>(reader) * sizeof(at), &at, sizeof(at));
-    if (length) copy_some(room + at, source() + to_offset(reader), length);
+    if (length && to_layout(reader))
+      copy(room + at, nullptr, source() + to_offset(reader), to_layout(reader), 0, length);
+    else if (length)
+      copy_some(room + at, source() + to_offset(reader), length);
     at += length;
   }
   return true;
 }
 
 bool Move::post_direct() {
-  if (in_place_exchange()) return false;
+  // A block in pieces goes through the stage: packed and unpacked while a part is in the caches.
+  if (in_place_exchange() || call.send_layouts) return false;
   // Offsets may be negative, as MPI's displacements: what counts is where the blocks really lie.
   std::ptrdiff_t low = 0, high = 0;
   for (int reader = 0; reader < g.size; ++reader) {
@@ -180,7 +191,11 @@ void Move::copy_own() {
     if (bytes) from += to_offset(g.me);
   }
   Bytes* to = call.kind == Kind::scatter ? as_bytes(call.receive) : place_of(g.me);
-  if (bytes && to != from) copy_bytes(to, from, bytes);
+  if (!bytes || to == from) return;
+  if (call.send_layouts || call.receive_layouts)
+    copy(to, layout_of(g.me), from, to_layout(g.me), 0, bytes);
+  else
+    copy_bytes(to, from, bytes);
 }
 
 void Move::stage_part() {
@@ -194,8 +209,11 @@ void Move::stage_part() {
       copy_bytes(half, source() + start, length);
       break;
     }
-    copy_bytes(half + static_cast<std::size_t>(reader) * p.chunk, source() + to_offset(reader) + start,
-               length);
+    Bytes* const room = half + static_cast<std::size_t>(reader) * p.chunk;
+    if (const Layout* layout = to_layout(reader))
+      copy(room - start, nullptr, source() + to_offset(reader), layout, start, length);
+    else
+      copy_bytes(room, source() + to_offset(reader) + start, length);
   }
 }
 
@@ -224,7 +242,8 @@ bool Move::fetch_part(int writer) {
     if (in_place_exchange() && p.form == Form::staged && p.part <= p.round) return g.await(p, g.me);
     const Bytes* part = as_bytes(from.where.data) + p.round % 2 * from.where.stride;
     if (from.blocks != Blocks::same) part += me * from.where.chunk;
-    copy_bytes(place_of(writer) + start, part, std::min(from.where.chunk, bytes - start));
+    const std::size_t length = std::min(from.where.chunk, bytes - start);
+    copy(place_of(writer), layout_of(writer), part - start, nullptr, start, length);
     return true;
   }
   if (p.round > 0) return true;
@@ -236,7 +255,7 @@ bool Move::fetch_part(int writer) {
   else if (from.blocks == Blocks::even)
     at = me * bytes;
   p.answer = p.answer || direct;
-  copy_bytes(place_of(writer), data + at, bytes);
+  copy(place_of(writer), layout_of(writer), data + at, nullptr, 0, bytes);
   return true;
 }
 

@@ -91,6 +91,8 @@ void* receive_piece(Prepared& p, void* buffer, MPI_Count count, int blocks, Type
 
 namespace {
 
+constexpr std::size_t layouts_from = std::size_t{64} << 10;  // bytes of all blocks together
+
 // In one piece each: where the user has them, counted from the lowest, because displacements may be negative.
 Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
   Side side;
@@ -136,6 +138,53 @@ Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks) {
   return side;
 }
 
+// Large blocks in pieces are packed and unpacked by the exchange itself, part by part: whole, they would
+// leave the caches twice. Types of non-blocking calls may be freed before they end.
+bool goes_by_layout(const Prepared& p, const Blocks& blocks) {
+  if (p.call.kind != message::Kind::alltoall || p.outlives_call || p.kept != nullptr) return false;
+  std::size_t total = 0;
+  for (int i = 0; i < p.members; ++i) {
+    if (blocks.counts[i] * blocks.type(i).size != 0 && blocks.type(i).opaque) return false;
+    total += blocks.counts[i] * blocks.type(i).size;
+  }
+  return total >= layouts_from;
+}
+
+// Where the user has them, counted from the lowest displacement, with the layout of each that is in pieces.
+Side laid_out_blocks(Prepared& p, const void* buffer, const Blocks& blocks,
+                     const message::Layout* const*& layouts) {
+  Side side;
+  const int n = p.members;
+  const auto size = static_cast<std::size_t>(n);
+  std::size_t* bytes = p.arrays.take(size);
+  std::size_t* offsets = p.arrays.take(size);
+  static_assert(sizeof(message::Layout*) == sizeof(std::size_t));
+  auto** each = reinterpret_cast<const message::Layout**>(p.arrays.take(size));
+  if (bytes == nullptr || offsets == nullptr || each == nullptr) return p.no_memory = true, side;
+  std::ptrdiff_t lowest = 0;
+  bool any = false;
+  for (int i = 0; i < n; ++i) {
+    const TypeInfo& type = blocks.type(i);
+    bytes[i] = blocks.counts[i] * type.size;
+    each[i] = type.contiguous || bytes[i] == 0 ? nullptr : &type.layout;
+    const std::ptrdiff_t place =
+        static_cast<std::ptrdiff_t>(blocks.places[i]) + (each[i] == nullptr ? type.lower : 0);
+    offsets[i] = static_cast<std::size_t>(place);
+    if (bytes[i] != 0 && (!any || place < lowest)) lowest = place;
+    any |= bytes[i] != 0;
+  }
+  for (int i = 0; i < n; ++i) offsets[i] = bytes[i] == 0 ? 0 : offsets[i] - static_cast<std::size_t>(lowest);
+  // MPI_BOTTOM, with addresses in the types: an exchange takes null for no buffer, so it begins before.
+  constexpr std::size_t before = 64;
+  const bool at_bottom = at(buffer, lowest) == nullptr;
+  for (int i = 0; i < n && at_bottom; ++i) offsets[i] += before;
+  layouts = each;
+  side.bytes = bytes;
+  side.offsets = offsets;
+  side.base = const_cast<char*>(at(buffer, lowest - (at_bottom ? static_cast<std::ptrdiff_t>(before) : 0)));
+  return side;
+}
+
 bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks& blocks) {
   for (int i = 0; i < p.members; ++i)
     if (side.bytes[i] != 0 && !pack(static_cast<char*>(side.base) + side.offsets[i], side.bytes[i],
@@ -149,6 +198,7 @@ bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks
 
 Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
   if (blocks.contiguous) return user_blocks(p, buffer, blocks);
+  if (goes_by_layout(p, blocks)) return laid_out_blocks(p, buffer, blocks, p.call.send_layouts);
   const Side side = packed_blocks(p, p.send, blocks);
   if (!p.no_memory && !pack_blocks(p, side, buffer, blocks)) p.no_memory = true;
   return side;
@@ -156,6 +206,7 @@ Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
 
 Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep) {
   if (blocks.contiguous) return user_blocks(p, buffer, blocks);
+  if (!keep && goes_by_layout(p, blocks)) return laid_out_blocks(p, buffer, blocks, p.call.receive_layouts);
   const Side side = packed_blocks(p, p.receive, blocks);
   if (p.no_memory) return side;
   if (keep && !pack_blocks(p, side, buffer, blocks)) p.no_memory = true;

@@ -50,6 +50,9 @@ const char* nigh_je_malloc_conf =
 // on a page, not at a random line of one, so that those of ranks that allocate alike correspond
 // (nigh_remote_address). Where it is missing, they do not.
 extern bool je_opt_cache_oblivious __attribute__((weak));
+// 5.3.0 makes arena 0 before it looks at oversize_threshold, and with the default of 8 MiB: each free of so
+// much then gives all pages back at once, and the next block is faulted in anew. Where it is missing, so it is.
+extern size_t je_oversize_threshold __attribute__((weak));
 }
 
 namespace nigh::space {
@@ -87,6 +90,7 @@ static void find_libc() {
 void heap_start() {
   find_libc();
   if (&je_opt_cache_oblivious != nullptr) je_opt_cache_oblivious = false;
+  if (&je_oversize_threshold != nullptr) je_oversize_threshold = SIZE_MAX;
   g_hot.slot = g_slot.state.slot;
   g_hot.span = g_slot.state.span;
   const int wish = sys::word_in_variable("NIGH_SPACE_SHARE", {"sent", "all"}, look_up_at_start);
