@@ -12,10 +12,10 @@ _nigh() {
   fi
   local command=${words[1]:-} i
   if [ "$cword" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run compare doctor ps help machine plan bench report watch --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "run compare tune doctor ps help machine plan bench report watch --help --version" -- "$cur")
     return
   fi
-  if [ "$command" = run ] || [ "$command" = watch ] || [ "$command" = compare ]; then
+  if [ "$command" = run ] || [ "$command" = watch ] || [ "$command" = compare ] || [ "$command" = tune ]; then
     for ((i = 2; i < cword; i++)); do
       if [ "${words[i]}" = -- ]; then  # after "--": the program's own words
         if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else
@@ -76,8 +76,9 @@ _nigh() {
     plan) options="--teams --as --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     doctor) options="--all --json" ;;
     ps) options="--pid --all --threads --json" ;;
+    tune) options="--time --precision --check --dry-run --forget --json" ;;
     compare) options="--run --time --precision --check --json" ;;
-    run) options="--only --off --ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet" ;;
+    run) options="--only --off --ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet --interleave --weighted-interleave --membind --preferred --huge-pages --threads --no-profile" ;;
     bench) options="--runtime --teams --size --threads --library --samples --subjects --timeout --save --quick --json
       nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model transpose-steps" ;;
     report) options="--out --bench --peers --trace --account --machine --no-run --summary --json" ;;

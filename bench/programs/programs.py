@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
-"""programs.py [PROGRAM..]: real MPI programs (programs.toml) with and without nigh, by turns, until the ratio is known.
+"""programs.py [PROGRAM..]: real programs (programs.toml) with and without nigh, by turns, until the ratio is known.
 
 Each round runs every subject once, in another order. A round counts if other processes took less than 3 % of the CPU
 time there was meanwhile (steal counts as theirs); else it is repeated. The ratio of a subject is the median over the rounds of its
@@ -10,7 +10,7 @@ when it is narrow, or at --rounds. Results must be the same in all runs. One mor
 its memory (PSS, summed over the job), and with nigh gives the account: the shares of calls and of bytes that were ours.
 
 Subjects: alone; hugepages, alone with GLIBC_TUNABLES=glibc.malloc.hugetlb=1, so that what huge pages bring is not
-credited to messages; nigh, `nigh run --mpi`.
+credited to messages; nigh, `nigh run --`, which is told nothing of messages or threads.
 """
 import argparse
 import itertools
@@ -38,7 +38,7 @@ PATIENCE = 3  # repeats of a disturbed round
 SUBJECTS = {
     "alone": ([], {}),
     "hugepages": ([], {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
-    "nigh": (["run", "--mpi", "--quiet", "--"], {}),
+    "nigh": (["run", "--quiet", "--"], {}),
 }
 
 
@@ -94,6 +94,9 @@ class Program:
         self.inputs = HERE / entry.get("folder", name)
         self.result = None
 
+    def title(self):
+        return f"{self.name} on {self.ranks} ranks" if self.ranks else self.name
+
     def build(self, folder):
         """Its folder, with what `build` makes there."""
         built = Path(folder) / "built"
@@ -113,10 +116,10 @@ class Program:
         crowded = ["--oversubscribe", "--bind-to", "none"] if self.ranks > CPUS else ["--bind-to", "core"]
         if self.library != "openmpi":
             crowded = []
-        command = [*([str(self.nigh), *words] if words else []), f"mpirun.{self.library}", *crowded, "-n", str(self.ranks),
-                   *shlex.split(self.entry["command"])]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               **self.entry.get("environment", {}), **variables}
+        launcher = [f"mpirun.{self.library}", *crowded, "-n", str(self.ranks)] if self.ranks else []
+        command = [*([str(self.nigh), *words] if words else []), *launcher, *shlex.split(self.entry["command"])]
+        env = {**os.environ, **({"OMP_NUM_THREADS": "1"} if self.ranks else {}), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **self.entry.get("environment", {}), **variables}
         if sample and words:
             env |= {"NIGH_EXPLAIN": "json", "NIGH_EXPLAIN_FILE": str(where / "account")}
         with open(where / "stdout", "wb") as out, open(where / "stderr", "wb") as err:
@@ -130,7 +133,7 @@ class Program:
             child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             tail = (where / "stderr").read_text(errors="replace")[-600:]
-            raise Wrong(f"{self.name} on {self.ranks} ranks, {subject}: exit {child.returncode}\n{tail}")
+            raise Wrong(f"{self.title()}, {subject}: exit {child.returncode}\n{tail}")
         cpu = usage.ru_utime + usage.ru_stime
         figures = {"wall": wall, "user": usage.ru_utime, "system": usage.ru_stime, "faults": usage.ru_minflt,
                    "foreign": max(0.0, busy - cpu) / (wall * CPUS)}
@@ -158,15 +161,16 @@ class Program:
         if wrong is None and len(lines) != len(self.result):
             wrong = (f"{len(self.result)} lines", f"{len(lines)} lines")
         if wrong:
-            raise Wrong(f"{self.name} on {self.ranks} ranks, {subject}: another result:\n  {wrong[0]}\n  {wrong[1]}")
+            raise Wrong(f"{self.title()}, {subject}: another result:\n  {wrong[0]}\n  {wrong[1]}")
 
 
 def covered(account):
     """The share of counted calls that were ours, bytes of messages, and the share of these that went in one copy."""
     try:
-        found = json.loads(account.read_text().splitlines()[0])
+        accounts = [json.loads(line) for line in account.read_text().splitlines()]
+        found = next(one for one in accounts if "message_bytes" in one)
         functions = found["functions"].values()
-    except (OSError, ValueError, KeyError, IndexError):
+    except (OSError, ValueError, KeyError, StopIteration):
         return {}
     ours = sum(f["ours"] for f in functions)
     calls = ours + sum(count for f in functions for reason, count in f.items() if reason not in ("ours", "bytes", "left_bytes"))
@@ -215,7 +219,8 @@ def measure(program, options):
 
 
 def show(record):
-    print(f"{record['program']}, {record['library']}, {record['ranks']} ranks, {record['rounds']} rounds, {record['disturbed']} disturbed")
+    ranks = f"{record['library']}, {record['ranks']} ranks, " if record["ranks"] else ""
+    print(f"{record['program']}, {ranks}{record['rounds']} rounds, {record['disturbed']} disturbed")
     for subject, v in record["subjects"].items():
         wall, cpu = ("{:.3f} [{:.3f}, {:.3f}]".format(*v[key]) for key in ("wall_ratio", "cpu_ratio"))
         ours = f"\n    {v['verdict']}; {100 * v['calls']:.0f} % of calls ours" if v.get("calls") is not None else ""
@@ -235,6 +240,11 @@ def install(packages):
     subprocess.run([*root, "apt-get", "-qq", "update"], check=False)
     subprocess.run([*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y", "--no-install-recommends", "install",
                     *packages], check=True, stdout=subprocess.DEVNULL)
+
+
+def rank_counts(entry, options):
+    own = entry.get("ranks", [2])
+    return [options.ranks] if options.ranks and own != [0] else own
 
 
 def arguments():
@@ -271,7 +281,7 @@ def main():
         if missing := missing_packages([entry]):
             print(f"{name}: left out, {' '.join(missing)} not installed (--install)")
             continue
-        for library, ranks in itertools.product(entry.get("libraries", ["openmpi"]), [options.ranks] if options.ranks else entry.get("ranks", [2])):
+        for library, ranks in itertools.product(entry.get("libraries", ["openmpi"]), rank_counts(entry, options)):
             try:
                 records.append(measure(Program(name, entry, library, ranks, options.nigh), options))
             except Wrong as what:

@@ -22,6 +22,7 @@ void add_run(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_ps(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
+void add_tune(CLI::App& app, int& status);
 void add_watch(CLI::App& app, int& status);
 
 // Takes the program and its arguments off the end of a `nigh run` or `nigh watch` line and keeps them;

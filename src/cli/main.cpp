@@ -91,6 +91,7 @@ int main(int argc, char** words) {
   // `nigh run` stands in front of every program: it does not wait for the options of the others.
   if (argc < 2 || std::strcmp(argv[1], "run") != 0) {
     nigh::cli::add_compare(app, status);
+    nigh::cli::add_tune(app, status);
     nigh::cli::add_doctor(app, status);
     nigh::cli::add_ps(app, status);
     nigh::cli::add_machine(app, status);

@@ -205,13 +205,17 @@ int start_without_us(const RunOptions& options, const std::string& why) {
   return become(options, sys::environment());
 }
 
-int run(const RunOptions& options) {
+int run(const RunOptions& given) {
   auto own = sys::affinity();  // first of all: nothing may have bound us yet
   if (!own) return run_failed(own.error().message);
-  if (options.command.empty())
+  if (given.command.empty())
     return run_failed("say what to run: nigh run -- ./app, nigh run -- mpirun -n 4 ./app");
+  auto profiled = with_profile(given);
+  if (!profiled) return run_failed(profiled.error().message);
+  const RunOptions& options = *profiled;
   if (auto self = sys::own_executable(); !self && options.ranks == 0)
     return start_without_us(options, self.error().message);
+  if (auto prepared = prepare_memory(options); !prepared) return run_failed(prepared.error().message);
   if (options.watch && !options.dry_run)
     if (auto set = set_watch_policy(options); !set) return run_failed("--watch: " + set.error().message);
   if (options.ranks > 0) return run_ranks(options, *own);
@@ -228,6 +232,27 @@ int run(const RunOptions& options) {
   if (ready->bind) look_at_program(options.command.front(), ready->environment);
   for (const auto& remark : ready->environment.remarks) run_say(options, remark);
   return options.dry_run ? dry_run(options, *ready) : start(options, *ready);
+}
+
+}  // namespace
+
+namespace {
+
+void add_memory_options(CLI::App& command, const std::shared_ptr<RunOptions>& options) {
+  CLI::Option* policies[] = {
+      command.add_option("--interleave", options->interleave,
+                         "Memory from these NUMA nodes in turns: 0-3, all"),
+      command.add_option("--weighted-interleave", options->weighted_interleave,
+                         "The same by the nodes' bandwidths (Linux 6.9)"),
+      command.add_option("--membind", options->membind, "Memory from these NUMA nodes only"),
+      command.add_option("--preferred", options->preferred,
+                         "Memory from these NUMA nodes as long as there is some")};
+  for (CLI::Option* one : policies)
+    for (CLI::Option* other : policies)
+      if (one != other) one->excludes(other);
+  command.add_flag("--huge-pages", options->huge_pages, "Huge pages for the memory of libc's malloc");
+  command.add_option("--threads", options->threads, "Threads of each process: sets OMP_NUM_THREADS")
+      ->check(CLI::Range(1, 65536));
 }
 
 }  // namespace
@@ -268,6 +293,7 @@ void add_run(CLI::App& app, int& status) {
       ->needs(watch);
   command->add_option("--share", options->share, "Share between ranks also: data (static variables)")
       ->check(CLI::IsMember({"data"}));
+  add_memory_options(*command, options);
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
       ->check(CLI::IsMember({"text", "json"}));
@@ -277,6 +303,7 @@ void add_run(CLI::App& app, int& status) {
   auto* dry =
       command->add_flag("--dry-run", options->dry_run, "Show what would be set and the plan, run nothing");
   command->add_option("--machine", options->machine, "With --dry-run: plan for another machine")->needs(dry);
+  command->add_flag("--no-profile", options->no_profile, "Do not use what nigh tune found for this command");
   command->add_flag("--keep-env", options->keep_env,
                     "Leave OMP_PROC_BIND and its like, and all you set, as it is");
   command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
@@ -300,7 +327,8 @@ int keep_program_words(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return argc;
   // Only after "--": watch may also be given processes, machine and bench need no program.
   if (std::strcmp(argv[1], "watch") == 0 || std::strcmp(argv[1], "machine") == 0 ||
-      std::strcmp(argv[1], "bench") == 0 || std::strcmp(argv[1], "compare") == 0) {
+      std::strcmp(argv[1], "bench") == 0 || std::strcmp(argv[1], "compare") == 0 ||
+      std::strcmp(argv[1], "tune") == 0) {
     int at = 2;
     while (at < argc && std::strcmp(argv[at], "--") != 0) ++at;
     if (at < argc) program_words().assign(argv + at + 1, argv + argc);

@@ -31,7 +31,11 @@ struct RunOptions {
   std::vector<openmp::Variable> given;  // set whatever the user has
   bool watch = false;
   std::string watch_nodes;
+  std::string interleave, weighted_interleave, membind, preferred;  // nodes, or "all"
+  bool huge_pages = false;
+  int threads = 0;                     // OMP_NUM_THREADS; 0: as the user has it
   std::vector<std::string> only, off;  // "mpi", "teams"
+  bool no_profile = false;
   bool json = false, dry_run = false, keep_env = false, quiet = false;
   std::vector<std::string> command;
 };
@@ -69,11 +73,18 @@ void preload_first(openmp::LaunchEnvironment& environment, const std::string& li
 // Tells the space in each rank what the user wants of it.
 Result<void> set_space_variables(openmp::LaunchEnvironment& environment, const RunOptions& options);
 
+// The memory policy, huge pages and number of threads that the program inherits.
+Result<void> prepare_memory(const RunOptions& options);
+
 int run_ranks(const RunOptions& options, const CpuSet& own);
 // True if the launcher's words or variables, or the batch system's, name nodes other than this one.
 bool names_other_nodes(const std::vector<std::string>& words);
 // Makes the launcher in the command pass on to ranks what they need of the environment.
 void forward_to_ranks(openmp::LaunchEnvironment& environment, RunOptions& options);
+
+// What `nigh tune` found for this command, if it did: the options with that in them. Where none is used: as
+// they were. Error: {ranks} or {threads} in the command, and no profile.
+Result<RunOptions> with_profile(const RunOptions& options);
 
 // Nothing was said of what is to be done: all that helps.
 bool is_automatic(const RunOptions& options);

@@ -51,7 +51,8 @@ const char* nigh_je_malloc_conf =
 // (nigh_remote_address). Where it is missing, they do not.
 extern bool je_opt_cache_oblivious __attribute__((weak));
 // 5.3.0 makes arena 0 before it looks at oversize_threshold, and with the default of 8 MiB: each free of so
-// much then gives all pages back at once, and the next block is faulted in anew. Where it is missing, so it is.
+// much then gives all pages back at once, and the next block is faulted in anew. Where it is missing, so it
+// is.
 extern size_t je_oversize_threshold __attribute__((weak));
 }
 

@@ -18,6 +18,9 @@
 #ifndef MPOL_F_NUMA_BALANCING
 #define MPOL_F_NUMA_BALANCING (1 << 13)
 #endif
+// Members of an enum in the kernel's header, which may be older than the kernel.
+#define MPOL_PREFERRED_MANY 5
+#define MPOL_WEIGHTED_INTERLEAVE 6
 
 namespace nigh::sys {
 
@@ -65,10 +68,10 @@ Trouble told_by(int pipe) {
 
 }  // namespace
 
-Result<void> measure_only_policy(const CpuSet& nodes) {
-  if (::syscall(SYS_set_mempolicy, MPOL_BIND | MPOL_F_NUMA_BALANCING, nodes.words().data(),
-                nodes.words().size() * 64 + 1) == 0)
-    return {};
+namespace {
+
+Result<void> set_mode(unsigned long mode, const char* what, const char* needs, const CpuSet& nodes) {
+  if (::syscall(SYS_set_mempolicy, mode, nodes.words().data(), nodes.words().size() * 64 + 1) == 0) return {};
   const int error = errno;
   const std::string why = ": " + std::string(std::strerror(error));
   if (error == EPERM) return fail(Errc::permission, "a memory policy may not be set here" + why, error);
@@ -79,9 +82,29 @@ Result<void> measure_only_policy(const CpuSet& nodes) {
                     "\" has memory that may be used here; see Mems_allowed_list in /proc/self/status",
                 error);
   return fail(Errc::unsupported,
-              "the kernel refuses the measure-only memory policy on nodes " + nodes.to_list() +
-                  " (needs Linux 5.12)" + why,
+              std::string("the kernel refuses the ") + what + " memory policy on nodes " + nodes.to_list() +
+                  " (needs " + needs + ")" + why,
               error);
+}
+
+}  // namespace
+
+Result<void> measure_only_policy(const CpuSet& nodes) {
+  return set_mode(MPOL_BIND | MPOL_F_NUMA_BALANCING, "measure-only", "Linux 5.12", nodes);
+}
+
+Result<void> set_memory_policy(MemoryPolicy policy, const CpuSet& nodes) {
+  switch (policy) {
+    case MemoryPolicy::bind: return set_mode(MPOL_BIND, "bind", "NUMA", nodes);
+    // Of several nodes, since Linux 5.15; older ones take MPOL_PREFERRED with one.
+    case MemoryPolicy::preferred:
+      return set_mode(nodes.count() == 1 ? MPOL_PREFERRED : MPOL_PREFERRED_MANY, "preferred", "Linux 5.15",
+                      nodes);
+    case MemoryPolicy::interleave: return set_mode(MPOL_INTERLEAVE, "interleave", "NUMA", nodes);
+    case MemoryPolicy::weighted_interleave:
+      return set_mode(MPOL_WEIGHTED_INTERLEAVE, "weighted interleave", "Linux 6.9", nodes);
+  }
+  return {};
 }
 
 Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes,

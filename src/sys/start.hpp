@@ -21,6 +21,12 @@ namespace nigh::sys {
 // one without NUMA), permission (a container refuses it), invalid (none of the nodes may be used).
 Result<void> measure_only_policy(const CpuSet& nodes);
 
+// The memory policies of numactl(8), see set_mempolicy(2).
+enum class MemoryPolicy { bind, preferred, interleave, weighted_interleave };
+// For the calling thread and all that it makes from now on. Errors: unsupported (an older kernel, or one
+// without NUMA), permission (a container refuses it), invalid (none of the nodes may be used).
+Result<void> set_memory_policy(MemoryPolicy policy, const CpuSet& nodes);
+
 // fork and exec, with that policy where nodes are given, in the cgroup with this cgroup.procs file (a real
 // path) where one is given and takes it. Errors: invalid (no such program, none named), permission, io,
 // unsupported (the policy, for whatever reason). After an error nothing was started.

@@ -23,7 +23,7 @@ refused() {
   fi
 }
 
-refused 2 'say what to do: run, compare, doctor, ps, machine, plan'
+refused 2 'say what to do: run, compare, tune, doctor, ps, machine, plan'
 refused 2 "no command 'frob'" frob
 refused 2 'plan: --teams or --transpose is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
@@ -45,6 +45,16 @@ refused 1 'give two commands, or one after --' compare 'true' 'false' -- true
 refused 1 'without ended with status 3' compare -- sh -c 'exit 3'
 refused 1 'is no regular expression' compare --check '(' -- true
 refused 1 'no line of the output matches --check' compare --check energy -- true
+refused 2 'tune' tune --time nan -- true
+refused 1 'say what to tune: nigh tune --' tune
+refused 1 'ended with status 3' tune -- sh -c 'exit 3'
+refused 1 'is no regular expression' tune --check '(' -- true
+refused 1 'no line of the output matches --check' tune --check energy -- true
+refused 1 'ended with status 127' tune -- no-such-program-here
+refused 125 'this machine has nodes' run --interleave 4000 -- true
+refused 125 '--membind' run --membind x -- true
+refused 2 'excludes' run --membind 0 --preferred 0 -- true
+refused 125 'nigh tune has found no numbers for it' run -- no-such-program-here {ranks}
 refused 1 'there is no such program' compare -- no-such-program-here
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'starts its programs itself' bench copy -- mpirun

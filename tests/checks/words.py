@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "compare", "doctor", "ps", "machine", "plan", "bench", "report", "watch")
+COMMANDS = ("run", "compare", "tune", "doctor", "ps", "machine", "plan", "bench", "report", "watch")
 
 
 def options_of_help(nigh: str, command: str) -> set[str]:

@@ -344,6 +344,79 @@ print("yes" if any(f["id"] == sys.argv[2] for f in d["findings"]) else "no")' "$
   [ "$(finds missing-file "$tmp/nigh" doctor --json)" = yes ] || fail "missing libraries were not found"
 }
 
+case_memory() { # what the program inherits
+  "$nigh" run --interleave all -- true 2>/dev/null || skip numa "no memory policy may be set here"
+  for row in "interleave:interleave" "membind:bind" "preferred:prefer"; do
+    ok "$nigh" run --off mpi "--${row%%:*}" all -- cat /proc/self/numa_maps
+    out_has " ${row#*:}[:=]"
+    ok "$nigh" run --teams 2,scatter "--${row%%:*}" all -- cat /proc/self/numa_maps
+    out_has " ${row#*:}[:=]"
+  done
+  ok env GLIBC_TUNABLES=glibc.malloc.arena_max=1 "$nigh" run --huge-pages --threads 3 -- sh -c 'echo "$GLIBC_TUNABLES $OMP_NUM_THREADS"'
+  out_is 'glibc.malloc.arena_max=1:glibc.malloc.hugetlb=1 3'
+  ok "$nigh" run --dry-run --interleave all --threads 3 -- true
+  says 'the memory policy would be --interleave all'
+  says 'OMP_NUM_THREADS would be 3'
+}
+
+case_tune() { # programs whose fastest way is known
+  export XDG_CONFIG_HOME="$tmp/config"
+  cat >"$tmp/model" <<'END'
+#!/bin/sh
+case "$OMP_NUM_THREADS" in 2) t=0.04 ;; *) t=0.08 ;; esac
+[ -n "$LD_PRELOAD" ] || t=0.09
+sleep $t
+echo "result 42"
+END
+  chmod +x "$tmp/model"
+  two_pus
+  ok "$nigh" tune --time 30 --json --check 'result (.*)' -- "$tmp/model" "{threads}"
+  python3 - "$tmp/out" <<'END' || fail "the model's best was not found"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["format"] == "nigh-tune" and d["output"] == "equal", d
+stages = {stage["name"]: stage for stage in d["stages"]}
+layouts = stages["ranks and threads"]["choices"]
+two = [one for one in layouts if one["threads"] == 2]
+assert d["best"]["threads"] == 2 if two else True, d["best"]
+assert not d["best"]["alone"], d["best"]
+alone = [one for one in stages["what nigh does"]["choices"] if one["alone"]][0]
+assert len(alone["seconds"]) <= 3, "a loser ran on"
+END
+  # One where nothing makes a difference: it says so and keeps nothing.
+  printf '#!/bin/sh\nsleep 0.05\n' >"$tmp/same"
+  chmod +x "$tmp/same"
+  ok "$nigh" tune --time 30 --precision 0.2 -- "$tmp/same"
+  out_has '^nothing is faster than nigh run by more than 20.0 %$'
+  [ -z "$(find "$tmp/config" -name 'same-*')" ] || fail "something was kept"
+  # What was kept is used by the same words, named, and left out where that is said.
+  ok "$nigh" tune --dry-run -- "$tmp/model" "{threads}"
+  out_has '1 thread$'
+  mkdir -p "$tmp/config/nigh/profiles"
+  cat >"$tmp/model2" <<'END'
+#!/bin/sh
+case "$OMP_NUM_THREADS" in 1) t=0.03 ;; *) t=0.09 ;; esac
+sleep $t
+END
+  chmod +x "$tmp/model2"
+  ok "$nigh" tune --time 30 -- "$tmp/model2" "{threads}"
+  out_has '^kept for nigh run'
+  ok "$nigh" run --dry-run -- "$tmp/model2" "{threads}"
+  says 'as nigh tune found on .*: 1 thread'
+  out_has 'model2 1$'
+  ok "$nigh" run --no-profile --dry-run -- "$tmp/model2" "{threads}"
+  out_has 'model2 {threads}$'
+  file=$(find "$tmp/config" -name 'model2-*')
+  sed -i 's/"topology": "/&x/' "$file"
+  status 125 "$nigh" run -- "$tmp/model2" "{threads}"
+  says 'of another machine'
+  echo '{' >"$file"
+  status 125 "$nigh" run -- "$tmp/model2" "{threads}"
+  says 'is damaged'
+  ok "$nigh" tune --forget -- "$tmp/model2" "{threads}"
+  [ ! -e "$file" ] || fail "it was not forgotten"
+}
+
 case_explain() {
   two_pus
   need gcc libgomp

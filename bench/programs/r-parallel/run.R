@@ -1,0 +1,5 @@
+library(parallel)
+set.seed(3)
+sums <- mclapply(1:8, function(i) sum(sort(sin((1:600000) * i))), mc.cores = 2)
+m <- matrix(rnorm(640000), 800)
+cat(sprintf("sum %.6f %.6f\n", sum(unlist(sums)), sum(abs(solve(m) %*% m - diag(800))) < 1e-3))
