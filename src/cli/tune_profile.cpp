@@ -36,6 +36,10 @@ std::string readable(const std::vector<std::string>& command) {
   return out;
 }
 
+tl::unexpected<Error> damaged(const std::string& where) {
+  return fail(Errc::invalid, where + " is damaged; it is ignored (nigh tune makes it anew)");
+}
+
 }  // namespace
 
 Result<std::string> profile_path(const std::vector<std::string>& command) {
@@ -90,9 +94,8 @@ Result<Profile> profile_from_json(const std::string& text, const std::string& wh
     out.pairs = ratio.at("pairs").get<std::size_t>();
     const auto sound = [](int number) { return number >= 0 && number <= 65536; };
     if (sound(out.choice.ranks) && sound(out.choice.threads)) return out;
-  } catch (const nlohmann::json::exception&) {  // below
-  }
-  return fail(Errc::invalid, where + " is damaged; it is ignored (nigh tune makes it anew)");
+    return damaged(where);
+  } catch (const nlohmann::json::exception&) { return damaged(where); }
 }
 
 Result<void> store_profile(const Profile& profile) {

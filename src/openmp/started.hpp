@@ -34,8 +34,8 @@ class StartedEnvironment {
 };
 
 // What entries() gives, in memory of the caller's frame.
-#define NIGH_STARTED(name, program, envp)            \
-  const StartedEnvironment name##_of(program, envp); \
-  char* const* name = name##_of.bytes() ? name##_of.entries(alloca(name##_of.bytes())) : envp
+#define NIGH_STARTED(name, program, envp)                \
+  const StartedEnvironment name##_of((program), (envp)); \
+  char* const* name = name##_of.bytes() ? name##_of.entries(alloca(name##_of.bytes())) : (envp)
 
 }  // namespace nigh::preload

@@ -35,7 +35,7 @@ struct Made {
 
   [[nodiscard]] std::string bytes() const {
     constexpr std::size_t at_programs = sizeof(Elf64_Ehdr), at_dynamic = at_programs + 3 * sizeof(Elf64_Phdr);
-    std::string names("\0", 1), dynamic;
+    std::string names("\0", 1);
     std::vector<Elf64_Dyn> entries;
     for (const std::string& library : libraries) {
       Elf64_Dyn entry{};
@@ -133,7 +133,6 @@ TEST_F(Bar, OfJunkThereIsNone) {
     EXPECT_EQ(of("cut", whole.substr(0, length)), PreloadBar::none) << length;
   EXPECT_EQ(preload_bar(AT_FDCWD, "/no/such/file"), PreloadBar::none);
   EXPECT_EQ(preload_bar(AT_FDCWD, "/tmp"), PreloadBar::none);
-  std::string far = whole;
   for (std::size_t at = sizeof(Elf64_Ehdr); at < sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr); ++at) {
     std::string junk = whole;
     junk[at] = '\xff';
