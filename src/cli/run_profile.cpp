@@ -26,7 +26,7 @@ bool says_nothing(const RunOptions& options) {
          options.mask.empty() && !memory;
 }
 
-// Whether a word of the command waits for a number.
+// True if a word of the command waits for a number.
 bool is_open(const std::vector<std::string>& command) {
   return std::any_of(command.begin(), command.end(), [](const std::string& word) {
     return word.find("{ranks}") != std::string::npos || word.find("{threads}") != std::string::npos;

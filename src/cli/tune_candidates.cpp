@@ -86,7 +86,7 @@ bool operator==(const Choice& one, const Choice& other) {
          one.alone == other.alone;
 }
 
-// As launchers and runtimes do by themselves: a rank on each core, a thread on each PU.
+// The numbers that launchers and runtimes take by themselves: a rank on each core, a thread on each PU.
 Choice first_choice(const TuneFacts& facts) {
   Choice out;
   if (facts.ranks_free) out.ranks = facts.cores;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is worth trying for a program on a machine: words for `nigh run`, numbers of ranks and threads. Pure.
-// The choices are tried in stages, each on top of what the stage before found: a product of all would take
-// days.
+// The ways to run a program that are worth trying on a machine: words for `nigh run`, numbers of ranks and
+// threads. Pure. The choices are tried in stages, each on top of what the stage before found: a product of
+// all would take days.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ struct TuneStage {
   std::vector<Choice> choices;  // the first is what the stage began with
 };
 
-// What is tried first, and what stays where nothing is better.
+// The choice that is tried first, and stays where nothing is better.
 Choice first_choice(const TuneFacts& facts);
 enum class StageKind { layout, parts, memory };
 inline constexpr StageKind all_stages[] = {StageKind::layout, StageKind::parts, StageKind::memory};

@@ -8,11 +8,11 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "sys/os.hpp"
+#include "sys/run_folder.hpp"
 
 namespace nigh::cli {
 
@@ -43,16 +43,9 @@ tl::unexpected<Error> damaged(const std::string& where) {
 }  // namespace
 
 Result<std::string> profile_path(const std::vector<std::string>& command) {
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  std::string base;
-  if (config != nullptr && *config == '/')  // the XDG specification: relative paths are ignored
-    base = config;
-  else if (home != nullptr && *home != '\0')
-    base = std::string(home) + "/.config";
-  else
-    return fail(Errc::io, "neither XDG_CONFIG_HOME nor HOME is set, so there is no place for profiles");
-  return fmt::format("{}/nigh/profiles/{}-{:016x}.json", base, readable(command), hash_of(command));
+  auto base = sys::user_folder("XDG_CONFIG_HOME", "/.config", "profiles");
+  if (!base) return base;
+  return fmt::format("{}/nigh/profiles/{}-{:016x}.json", *base, readable(command), hash_of(command));
 }
 
 std::string profile_to_json(const Profile& profile) {

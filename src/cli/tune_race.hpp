@@ -6,8 +6,8 @@
 // surely slower than the leader leave. Candidate 0 is what is done without a choice, and stays to the end.
 // Pure: the caller runs the programs.
 //
-// Who leaves: after 2 rounds who was slower than the leader by 20 % in each, after 3 by 8 %, after 5 at all
-// (5 coins out of 5 on one side: 3 %); later, whose interval of ratios (compare_ratio.hpp) is above 1.
+// A candidate leaves that was slower than the leader in each of 2 rounds by 20 %, of 3 by 8 %, of 5 at all
+// (5 coins out of 5 on one side: 3 %); later, one whose interval of ratios (compare_ratio.hpp) is above 1.
 // Racing of this kind: Maron and Moore, "The racing algorithm", Artificial Intelligence Review 11, 1997.
 #pragma once
 
@@ -38,7 +38,7 @@ class Race {
   [[nodiscard]] const std::vector<double>& times(std::size_t candidate) const {
     return runners_[candidate].seconds;
   }
-  // Of a candidate's times to those of candidate 0 in the same rounds.
+  // The ratio of a candidate's times to those of candidate 0 in the same rounds.
   [[nodiscard]] Ratio ratio(std::size_t candidate) const { return ratio_to(candidate, 0); }
   [[nodiscard]] std::size_t runs() const;
   // Nobody is faster than candidate 0 by more than the precision.

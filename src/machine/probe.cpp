@@ -18,6 +18,7 @@
 #include "machine/probe_lab.hpp"
 #include "machine/probe_run.hpp"
 #include "sys/os.hpp"
+#include "sys/run_folder.hpp"
 #include "sys/threads.hpp"
 
 namespace nigh {
@@ -101,17 +102,8 @@ Result<Probe> run_probe(const Machine& machine, const ProbeOptions& options) {
 }
 
 Result<std::string> probe_path(const Machine& machine) {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string base;
-  if (cache != nullptr && *cache == '/')  // the XDG specification: relative paths are ignored
-    base = cache;
-  else if (home != nullptr && *home != '\0')
-    base = std::string(home) + "/.cache";
-  else
-    return fail(Errc::io,
-                "neither XDG_CACHE_HOME nor HOME is set, so there is no place to keep what was measured");
-  return base + "/nigh/probe-" + topology_hash(machine) + ".json";
+  auto base = sys::user_folder("XDG_CACHE_HOME", "/.cache", "what was measured");
+  return base ? *base + "/nigh/probe-" + topology_hash(machine) + ".json" : base;
 }
 
 Result<void> store_probe(const Machine& machine, const Probe& probe) {

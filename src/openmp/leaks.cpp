@@ -162,20 +162,23 @@ NIGH_EXPORT FILE* popen(const char* command, const char* mode) {
 
 NIGH_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attr, char* const* argv, char* const* envp) {
-  NIGH_STARTED(entries, (Started{AT_FDCWD, path, false}), envp);
+  const StartedEnvironment started(Started{AT_FDCWD, path, false}, envp);
+  char* const* entries = NIGH_ENTRIES(started);
   Unbound unbound(Cure::kSpawn);
   return NIGH_NEXT(posix_spawn)(pid, path, actions, attr, argv, entries);
 }
 
 NIGH_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attr, char* const* argv, char* const* envp) {
-  NIGH_STARTED(entries, (Started{AT_FDCWD, file, true}), envp);
+  const StartedEnvironment started(Started{AT_FDCWD, file, true}, envp);
+  char* const* entries = NIGH_ENTRIES(started);
   Unbound unbound(Cure::kSpawn);
   return NIGH_NEXT(posix_spawnp)(pid, file, actions, attr, argv, entries);
 }
 
 static int exec_path(const char* path, char* const* argv, char* const* envp) {
-  NIGH_STARTED(entries, (Started{AT_FDCWD, path, false}), envp);
+  const StartedEnvironment started(Started{AT_FDCWD, path, false}, envp);
+  char* const* entries = NIGH_ENTRIES(started);
   Unbound unbound(Cure::kExec);
   return NIGH_NEXT(execve)(path, argv, entries);
 }
@@ -187,7 +190,8 @@ NIGH_EXPORT int execve(const char* path, char* const* argv, char* const* envp) {
 NIGH_EXPORT int execv(const char* path, char* const* argv) { return exec_path(path, argv, environ); }
 
 static int exec_command(const char* file, char* const* argv, char* const* envp) {
-  NIGH_STARTED(entries, (Started{AT_FDCWD, file, true}), envp);
+  const StartedEnvironment started(Started{AT_FDCWD, file, true}, envp);
+  char* const* entries = NIGH_ENTRIES(started);
   Unbound unbound(Cure::kExec);
   return NIGH_NEXT(execvpe)(file, argv, entries);
 }
@@ -199,13 +203,15 @@ NIGH_EXPORT int execvpe(const char* file, char* const* argv, char* const* envp) 
 NIGH_EXPORT int execvp(const char* file, char* const* argv) { return exec_command(file, argv, environ); }
 
 NIGH_EXPORT int fexecve(int fd, char* const* argv, char* const* envp) {
-  NIGH_STARTED(entries, (Started{fd, "", false}), envp);
+  const StartedEnvironment started(Started{fd, "", false}, envp);
+  char* const* entries = NIGH_ENTRIES(started);
   Unbound unbound(Cure::kExec);
   return NIGH_NEXT(fexecve)(fd, argv, entries);
 }
 
 NIGH_EXPORT int execveat(int folder, const char* path, char* const* argv, char* const* envp, int flags) {
-  NIGH_STARTED(entries, (Started{folder, path, false}), envp);
+  const StartedEnvironment started(Started{folder, path, false}, envp);
+  char* const* entries = NIGH_ENTRIES(started);
   Unbound unbound(Cure::kExec);
   return NIGH_NEXT(execveat)(folder, path, argv, entries, flags);
 }

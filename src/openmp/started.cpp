@@ -75,6 +75,7 @@ StartedEnvironment::StartedEnvironment(const Started& program, char* const* entr
 }
 
 char* const* StartedEnvironment::entries(void* memory) const {
+  if (!bytes_) return entries_;
   auto** slot = static_cast<char**>(memory);
   size_t count = 0;
   while (entries_[count]) count++;

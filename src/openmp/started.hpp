@@ -21,7 +21,7 @@ struct Started {
 class StartedEnvironment {
  public:
   StartedEnvironment(const Started& program, char* const* entries);
-  // Of the memory that entries() needs; 0: the environment stays as it is.
+  // The size of the memory that entries() needs; 0: the environment stays as it is.
   [[nodiscard]] size_t bytes() const { return bytes_; }
   char* const* entries(void* memory) const;
 
@@ -33,9 +33,7 @@ class StartedEnvironment {
   size_t bytes_ = 0;
 };
 
-// What entries() gives, in memory of the caller's frame.
-#define NIGH_STARTED(name, program, envp)                \
-  const StartedEnvironment name##_of((program), (envp)); \
-  char* const* name = name##_of.bytes() ? name##_of.entries(alloca(name##_of.bytes())) : (envp)
+// The entries, in memory of the caller's frame.
+#define NIGH_ENTRIES(started) (started).entries((started).bytes() ? alloca((started).bytes()) : nullptr)
 
 }  // namespace nigh::preload

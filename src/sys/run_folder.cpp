@@ -67,6 +67,16 @@ Result<std::string> folder_in_common(const std::string& common, const std::strin
   return private_folder(made + "/" + name);
 }
 
+Result<std::string> user_folder(const char* variable, const char* in_home, const char* what) {
+  const char* named = std::getenv(variable);
+  const char* home = std::getenv("HOME");
+  if (named != nullptr && *named == '/') return std::string(named);
+  if (home != nullptr && *home != '\0') return std::string(home) + in_home;
+  return fail(Errc::io,
+              std::string("neither ") + variable + " nor HOME is set, so there is no place for " + what,
+              ENOENT);
+}
+
 Result<std::string> run_folder(const std::string& name) {
   const char* session = std::getenv("XDG_RUNTIME_DIR");
   if (::geteuid() == 0) return private_folder("/run/nigh/" + name);

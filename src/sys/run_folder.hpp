@@ -11,6 +11,10 @@
 
 namespace nigh::sys {
 
+// A user's folder of the XDG base directory specification: the variable's value, if it is an absolute path,
+// else the folder in HOME. Error: io (ENOENT), neither is set; `what` finds no place then.
+Result<std::string> user_folder(const char* variable, const char* in_home, const char* what);
+
 // /run/nigh/NAME for root, else $XDG_RUNTIME_DIR/nigh/NAME, else /tmp/nigh-UID/NAME; made where missing, mode
 // 0700. Error: permission: it can't be made, or others may enter it.
 Result<std::string> run_folder(const std::string& name);
