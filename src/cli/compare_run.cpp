@@ -63,6 +63,8 @@ Result<TimedRun> run_once(const TimedCommand& subject, const std::string& check,
   const double busy = sys::busy_cpu_seconds();
   auto done = sys::run_command(command);
   if (!done) return tl::unexpected(done.error());
+  if (done->timed_out)
+    return fail(Errc::io, fmt::format("{} took more than {:.3g} s", subject.name, command.timeout_seconds));
   if (done->status != 0)
     return fail(Errc::io, fmt::format("{} ended with status {}{}{}", subject.name, done->status,
                                       done->err.empty() ? "" : ": ", last_line(done->err)));

@@ -26,7 +26,7 @@ struct TimedRun {
 
 // `check`: what of the output is the result: the first group, or the match, of each line that matches; "":
 // all. Longer than `most_seconds`, the run is ended. Errors: io (it can't be started, or ended with a status
-// other than 0, or was too slow: sys_errno is ETIMEDOUT), invalid (no line matches).
+// other than 0, or was too slow), invalid (no line matches).
 Result<TimedRun> run_once(const TimedCommand& subject, const std::string& check,
                           std::optional<double> most_seconds = std::nullopt);
 

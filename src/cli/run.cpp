@@ -250,6 +250,7 @@ void add_memory_options(CLI::App& command, const std::shared_ptr<RunOptions>& op
   for (CLI::Option* one : policies)
     for (CLI::Option* other : policies)
       if (one != other) one->excludes(other);
+  for (CLI::Option* one : policies) one->excludes(command.get_option("--watch"));  // a policy, too
   command.add_flag("--huge-pages", options->huge_pages, "Huge pages for the memory of libc's malloc");
   command.add_option("--threads", options->threads, "Threads of each process: sets OMP_NUM_THREADS")
       ->check(CLI::Range(1, 65536));

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "cli/launched.hpp"
 #include "cli/run.hpp"
 #include "machine/load.hpp"
 #include "sys/start.hpp"
@@ -43,7 +44,12 @@ Result<void> set_policy(const NamedPolicy& named, const RunOptions& options) {
   auto nodes = machine ? nodes_of(text, *machine) : tl::unexpected(machine.error());
   if (!nodes) return fail_in(named.option, nodes.error());
   if (options.dry_run) return {};
-  if (names_other_nodes(options.command))
+  const auto launcher = launcher_of(options.command.front());
+  if (launcher == Launcher::slurm)
+    run_say(options,
+            fmt::format("{}: does not reach the ranks, which Slurm's daemon starts; srun --mem-bind does",
+                        named.option));
+  else if (launcher && names_other_nodes(options.command))
     run_say(options,
             fmt::format("{}: on this node only; launchers don't hand a memory policy on", named.option));
   auto set = sys::set_memory_policy(named.policy, *nodes);

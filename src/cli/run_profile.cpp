@@ -23,7 +23,7 @@ bool says_nothing(const RunOptions& options) {
                       !options.weighted_interleave.empty() || !options.membind.empty() ||
                       !options.preferred.empty();
   return is_automatic(options) && options.teams.empty() && options.only.empty() && options.off.empty() &&
-         options.mask.empty() && !memory;
+         options.mask.empty() && options.machine.empty() && !memory;
 }
 
 // True if a word of the command waits for a number.

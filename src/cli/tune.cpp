@@ -321,7 +321,8 @@ int dry_run(const TuneFacts& facts) {
 Result<std::string> keep(const Tuner& tuner) {
   if (!tuner.won()) {
     auto removed = remove_profile(program_words());
-    return removed ? Result<std::string>("") : tl::unexpected(removed.error());
+    if (!removed && removed.error().sys_errno != ENOENT) return tl::unexpected(removed.error());
+    return std::string();
   }
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());

@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/launched.hpp"
 #include "sys/os.hpp"
+#include "sys/program.hpp"
 #include "sys/run_folder.hpp"
 
 namespace nigh::cli {
@@ -25,6 +27,15 @@ std::uint64_t hash_of(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i <= word.size(); ++i)
       hash = (hash ^ static_cast<unsigned char>(word.c_str()[i])) * 0x100000001b3;
   return hash;
+}
+
+std::string path_of_program(const std::vector<std::string>& command) {
+  const auto launcher = launcher_of(command.front());
+  const std::string program = launcher ? program_of(*launcher, command) : command.front();
+  std::error_code error;
+  const auto found = sys::find_program(program);
+  const auto path = found ? std::filesystem::canonical(*found, error) : std::filesystem::path();
+  return error || !found ? program : path.string();
 }
 
 // For people who look into the folder.
@@ -45,7 +56,9 @@ tl::unexpected<Error> damaged(const std::string& where) {
 Result<std::string> profile_path(const std::vector<std::string>& command) {
   auto base = sys::user_folder("XDG_CONFIG_HOME", "/.config", "profiles");
   if (!base) return base;
-  return fmt::format("{}/nigh/profiles/{}-{:016x}.json", *base, readable(command), hash_of(command));
+  std::vector<std::string> words = command;
+  words.push_back(path_of_program(command));
+  return fmt::format("{}/nigh/profiles/{}-{:016x}.json", *base, readable(command), hash_of(words));
 }
 
 std::string profile_to_json(const Profile& profile) {

@@ -24,7 +24,8 @@ struct Profile {
   std::size_t pairs = 0;
 };
 
-// Errors: neither XDG_CONFIG_HOME nor HOME is set.
+// Two programs that are called alike, ./app in two folders, have a profile each: the path of the program (of
+// the launcher's, where there is one) counts, without links. Errors: neither XDG_CONFIG_HOME nor HOME is set.
 Result<std::string> profile_path(const std::vector<std::string>& command);
 std::string profile_to_json(const Profile& profile);
 Result<Profile> profile_from_json(const std::string& text, const std::string& where);

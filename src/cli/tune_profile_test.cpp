@@ -60,6 +60,19 @@ TEST_F(TuneProfile, OtherWordsHaveAnother) {
   EXPECT_NE(*profile_path({"./app"}), *profile_path({"./app", ""}));
 }
 
+TEST_F(TuneProfile, OtherProgramsOfTheSameNameHaveAnother) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::vector<std::string> paths;
+  for (const char* folder : {"one", "two"}) {
+    std::filesystem::create_directories(folder_ + "/" + folder);
+    std::filesystem::copy_file("/bin/true", folder_ + "/" + folder + "/app");
+    std::filesystem::current_path(folder_ + "/" + folder);
+    paths.push_back(*profile_path({"./app", "input"}));
+  }
+  std::filesystem::current_path(before);
+  EXPECT_NE(paths[0], paths[1]);
+}
+
 TEST_F(TuneProfile, DamagedFilesAreToldAndIgnored) {
   const Profile profile = made();
   ASSERT_TRUE(store_profile(profile));

@@ -73,6 +73,8 @@ static constinit thread_local bool t_zeroing __attribute__((tls_model("initial-e
 static constinit thread_local unsigned t_private_blocks __attribute__((tls_model("initial-exec"))) = 0;
 
 constexpr std::size_t kLarge = kHugePage;
+// Free memory in one piece from here on goes back at once, as glibc's heap trims its top.
+constexpr std::size_t kKeptFree = std::size_t{64} << 20;
 
 using Handler = void (*)();
 static constinit Handler g_before = nullptr, g_after = nullptr, g_child = nullptr;
@@ -91,7 +93,7 @@ static void find_libc() {
 void heap_start() {
   find_libc();
   if (&je_opt_cache_oblivious != nullptr) je_opt_cache_oblivious = false;
-  if (&je_oversize_threshold != nullptr) je_oversize_threshold = SIZE_MAX;
+  if (&je_oversize_threshold != nullptr) je_oversize_threshold = kKeptFree;
   g_hot.slot = g_slot.state.slot;
   g_hot.span = g_slot.state.span;
   const int wish = sys::word_in_variable("NIGH_SPACE_SHARE", {"sent", "all"}, look_up_at_start);
