@@ -242,6 +242,23 @@ def install(packages):
                     *packages], check=True, stdout=subprocess.DEVNULL)
 
 
+def verdict(record):
+    _, low, high = record["subjects"]["nigh"]["wall_ratio"]
+    return "faster" if high < 1 else "slower" if low > 1 else "no difference"
+
+
+def table(records):
+    """For the docs: times with nigh to times alone, by what nigh did there."""
+    lines = ["| program | ranks | time alone | time ratio [95 %] | CPU time | memory (PSS) | messages in one copy | |", "|---|---|---|---|---|---|---|---|"]
+    for record in sorted((r for r in records if "nigh" in r["subjects"]), key=lambda r: r["subjects"]["nigh"]["wall_ratio"][0]):
+        alone, nigh = record["subjects"]["alone"], record["subjects"]["nigh"]
+        share = f"{100 * nigh['share']:.0f} % of {nigh['bytes'] / 1e6:.0f} MB" if nigh.get("share") is not None else ""
+        name = record["program"] + (f", {record['library']}" if record["ranks"] and record["library"] != "openmpi" else "")
+        lines.append("| {} | {} | {:.2f} s | {:.3f} [{:.3f}, {:.3f}] | {:.3f} | {:.2f} | {} | {} |".format(
+            name, record["ranks"] or "", alone["wall"], *nigh["wall_ratio"], nigh["cpu_ratio"][0], nigh["pss_ratio"], share, verdict(record)))
+    return "\n".join(lines)
+
+
 def rank_counts(entry, options):
     own = entry.get("ranks", [2])
     return [options.ranks] if options.ranks and own != [0] else own
@@ -258,21 +275,25 @@ def arguments():
     p.add_argument("--most", type=float, metavar="RATIO", help="fail where nigh's wall time is surely above RATIO of alone's")
     p.add_argument("--install", action="store_true", help="install missing packages; else their programs are left out")
     p.add_argument("--nigh", type=Path, default=ROOT / "build/bin/nigh", help="default: %(default)s")
+    p.add_argument("--table", type=Path, metavar="FILE", help="run nothing: records of --json as a table for the docs")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write the records there")
     return p.parse_args()
 
 
 def main():
     options = arguments()
-    table = tomllib.loads((HERE / "programs.toml").read_text())
-    unknown = [name for name in options.programs if name not in table]
+    if options.table:
+        print(table(json.loads(options.table.read_text())["records"]))
+        return 0
+    programs = tomllib.loads((HERE / "programs.toml").read_text())
+    unknown = [name for name in options.programs if name not in programs]
     subjects = options.subjects.split(",")
     if unknown or "alone" not in subjects or not set(subjects) <= set(SUBJECTS):
-        sys.exit(f"programs: there is no program {unknown[0]!r}; there are {', '.join(table)}" if unknown
+        sys.exit(f"programs: there is no program {unknown[0]!r}; there are {', '.join(programs)}" if unknown
                  else f"programs: --subjects is a list of {', '.join(SUBJECTS)}, with alone")
     if "nigh" in subjects and not options.nigh.exists():
         sys.exit(f"programs: {options.nigh} is not there: make build")
-    chosen = {name: entry for name, entry in table.items()
+    chosen = {name: entry for name, entry in programs.items()
               if (name in options.programs or not options.programs) and (entry.get("short") or not options.short)}
     if options.install and (packages := missing_packages(chosen.values())):
         install(packages)

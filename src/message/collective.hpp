@@ -110,8 +110,8 @@ struct Call {
   const Combine* combine = nullptr;  // must live until the call has ended
   const std::size_t *send_bytes = nullptr, *send_offsets = nullptr;
   const std::size_t *receive_bytes = nullptr, *receive_offsets = nullptr;
-  // Of an alltoall with all four arrays: one for each member, how its block lies from its offset on; null: in
-  // one piece. A matter of this member alone.
+  // For an alltoall with all four arrays: the layout of each member's block, from the block's offset on;
+  // null: in one piece. Members may differ in what they give.
   const Layout* const* send_layouts = nullptr;
   const Layout* const* receive_layouts = nullptr;
 };

@@ -1,8 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What keeps a preloaded library of this machine's glibc out of a program, as far as the program's file tells
-// before it is started. No allocation, no libc, some kilobytes of stack: also for the child of a vfork().
+// Reasons why a preloaded library of this machine's glibc cannot be in a program, read from the program's
+// file before it is started. No allocation, no libc, some kilobytes of stack: also for the child of a
+// vfork().
 #pragma once
 
 namespace nigh::sys {
@@ -16,19 +17,19 @@ enum class PreloadBar {
   valgrind,
 };
 
-// Of a file, relative to a folder (AT_FDCWD: the current one), or, where `path` is empty, of the open file
-// `folder` itself; of a script, that of its interpreter. A file that can't be read has no bar.
+// The bar of a file: `path` is relative to `folder` (AT_FDCWD: the current one), or empty for the open file
+// `folder` itself. A script has the bar of its interpreter, a file that can't be read has none.
 PreloadBar preload_bar(int folder, const char* path);
-// Of a file as execvp() finds it: by PATH where its name has no '/'.
+// The same for a file as execvp() finds it: by PATH where its name has no '/'.
 PreloadBar preload_bar_of_command(const char* name);
 
-// Whether a list of LD_PRELOAD names the library of such a sanitizer.
+// True if a list of LD_PRELOAD names the library of such a sanitizer.
 bool names_sanitizer(const char* preload);
-// What a user reads of it; "" for none.
+// The bar in words for users; "" for none.
 const char* reason_of(PreloadBar bar);
 
-// Whether a program with this loader runs on another C library than glibc, for which our libraries are made:
-// musl, uClibc, Android's. A loader that we don't know is taken for glibc's.
+// True for the loader of another C library than glibc, for which our libraries are made: musl, uClibc,
+// Android's. A loader that we don't know is taken for glibc's.
 bool is_foreign_loader(const char* path);
 
 }  // namespace nigh::sys
