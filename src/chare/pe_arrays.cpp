@@ -32,7 +32,9 @@ Pe::ArrayId Pe::create(const Shape& shape, const core::Type& type, Header* const
          std::to_string(most_elements) + " can");
   else if (array >= ArrayId::none)
     fail("PE " + std::to_string(number_) + " has created too many arrays: " + std::to_string(arrays_made_));
-  const ArrayId id{static_cast<std::uint16_t>(array), new_mark()};
+  ArrayId id{static_cast<std::uint16_t>(array), new_mark()};
+  while (restored_.contains(id))
+    id.mark = new_mark();  // an id in a file, which raw copies of proxies still have
   Header* const declaration =
       fits && array < ArrayId::none ? declaration_of(id, shape, type, names) : nullptr;
   if (!declaration || stop_) {
@@ -86,6 +88,10 @@ void Pe::declare(const Header* message) {
                 reinterpret_cast<const char*>(message + 1) + sizeof declared,
                 declared.names * sizeof(ArrayId));
   for (const ArrayId& name : elements.names) restored_[name].push_back({array, declared.restored});
+  if (!elements.names.empty()) {
+    const Elements* const original = this->elements(elements.names.front().number);
+    reads_own_files_ |= original && original->mark == elements.names.front().mark;
+  }
   if (!declared.shape.is_sparse) return;  // the others are made first
   elements.made = true;
   take_early(elements);
@@ -101,6 +107,9 @@ Elements* Pe::look_for(ArrayId id) {
                              [&](const Restored& one) { return one.times == id.restored(); });
     return elements(same == those.end() ? those.back().array : same->array);
   }
+  // Read from a file, it means an array of this job only where such files were read. Else it is one that is
+  // not restored yet, and an array with that number may have that mark by chance (one in 8191).
+  if (id.restored() > 0 && !reads_own_files_) return nullptr;
   Elements* const that = elements(id.number);  // restored where the first one still is
   return that && that->mark == name.mark ? that : nullptr;
 }
