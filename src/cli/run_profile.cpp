@@ -58,7 +58,7 @@ Result<RunOptions> applied(const Profile& profile, const RunOptions& options) {
   return out;
 }
 
-// nullopt: there is none. Error: there is one that can't be used.
+// Error: there is no profile (ENOENT), or one that can't be used.
 Result<RunOptions> profile_for(const RunOptions& options) {
   auto profile = load_profile(options.command);
   if (!profile) return tl::unexpected(profile.error());

@@ -96,7 +96,7 @@ Result<void> measure_only_policy(const CpuSet& nodes) {
 Result<void> set_memory_policy(MemoryPolicy policy, const CpuSet& nodes) {
   switch (policy) {
     case MemoryPolicy::bind: return set_mode(MPOL_BIND, "bind", "NUMA", nodes);
-    // Of several nodes, since Linux 5.15; older ones take MPOL_PREFERRED with one.
+    // Older kernels than 5.15 know MPOL_PREFERRED alone, with one node.
     case MemoryPolicy::preferred:
       return set_mode(nodes.count() == 1 ? MPOL_PREFERRED : MPOL_PREFERRED_MANY, "preferred", "Linux 5.15",
                       nodes);
