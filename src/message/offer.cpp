@@ -6,7 +6,10 @@
 // memory costs more than the copy that goes into it.
 #include "message/offer.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstring>
 #include <new>
 
 #include "message/offer_map.hpp"
@@ -60,11 +63,7 @@ Offers::~Offers() {
   {
     Lock lock(*book_);
     reclaim(1 << 30);
-    for (Book::Buffer& kept : book_->kept)
-      if (kept.data) {
-        space_.release(kept.data);
-        kept.data = nullptr;
-      }
+    while (drop_buffer()) {}
   }
   book_->used.store(0, std::memory_order_release);
 }
@@ -108,7 +107,10 @@ void Offers::reclaim(int most) {
 }
 
 void Offers::recycle(Offer* offer) {
-  if (offer->copy) give_buffer(offer->copy, offer->copy_bytes);
+  if (offer->copy) {
+    book_->copied_bytes -= offer->copy_bytes;
+    give_buffer(offer->copy, offer->copy_bytes);
+  }
   offer->copy = nullptr;
   offer->zombie = false;
   const std::uint64_t word = offer->word.load(std::memory_order_relaxed);
@@ -130,32 +132,69 @@ Offer* Offers::take_free() {
   return offer;
 }
 
-void* Offers::take_buffer(std::size_t bytes) {
-  {
-    Lock lock(*book_);
-    for (Book::Buffer& kept : book_->kept)
-      if (kept.data && kept.bytes >= bytes && kept.bytes / 4 <= bytes) {
-        void* buffer = kept.data;
-        kept.data = nullptr;
-        return buffer;
-      }
-  }
-  return space_.alloc(bytes, 64);
+// Of the buffer that a copy of so many bytes gets.
+std::size_t Offers::buffer_bytes(std::size_t bytes) {
+  const std::size_t smallest = std::size_t{1} << Book::smallest_buffer;
+  return bytes > std::size_t{1} << Book::largest_buffer ? bytes : std::bit_ceil(std::max(bytes, smallest));
 }
 
-// Keeps the buffer if there is room. Under the lock.
+namespace {
+Book::Shelf* shelf_of(Book& book, std::size_t buffer_bytes) {
+  const int size = std::countr_zero(buffer_bytes);
+  return std::has_single_bit(buffer_bytes) && size <= Book::largest_buffer
+             ? &book.shelves[size - Book::smallest_buffer]
+             : nullptr;
+}
+}  // namespace
+
+void* Offers::take_buffer(std::size_t bytes) {
+  const std::size_t size = buffer_bytes(bytes);
+  {
+    Lock lock(*book_);
+    Book::Shelf* shelf = shelf_of(*book_, size);
+    if (shelf && shelf->first) {
+      void* buffer = shelf->first;
+      std::memcpy(&shelf->first, buffer, sizeof shelf->first);
+      shelf->used = book_->order;
+      book_->kept_bytes -= size;
+      return buffer;
+    }
+  }
+  return space_.alloc(size, 64);
+}
+
+// Back to the heap: one of the size that was not asked for the longest time. False: there is none. Under the
+// lock.
+bool Offers::drop_buffer() {
+  Book::Shelf* oldest = nullptr;
+  for (Book::Shelf& shelf : book_->shelves)
+    if (shelf.first && (!oldest || shelf.used < oldest->used)) oldest = &shelf;
+  if (!oldest) return false;
+  void* buffer = oldest->first;
+  std::memcpy(&oldest->first, buffer, sizeof oldest->first);
+  book_->kept_bytes -= std::size_t{1} << (Book::smallest_buffer + (oldest - book_->shelves));
+  space_.release(buffer);
+  return true;
+}
+
+// The buffer of a copy of so many bytes; it is kept if there is room. Under the lock.
 void Offers::give_buffer(void* buffer, std::size_t bytes) {
-  std::size_t sum = bytes;
-  Book::Buffer* room = nullptr;
-  for (Book::Buffer& kept : book_->kept)
-    if (kept.data)
-      sum += kept.bytes;
-    else
-      room = &kept;
-  if (room && sum <= tuning_.kept_bytes)
-    *room = {.data = buffer, .bytes = bytes};
-  else
-    space_.release(buffer);
+  const std::size_t size = buffer_bytes(bytes);
+  Book::Shelf* shelf = shelf_of(*book_, size);
+  if (!shelf || size > tuning_.kept_bytes) return space_.release(buffer);
+  shelf->used = book_->order;
+  std::memcpy(buffer, &shelf->first, sizeof shelf->first);
+  shelf->first = buffer;
+  book_->kept_bytes += size;
+  while (book_->kept_bytes > tuning_.kept_bytes) drop_buffer();
+}
+
+bool Offers::has_room(std::size_t bytes) {
+  if (!book_) return false;
+  Lock lock(*book_);
+  if (book_->copied_bytes + bytes <= tuning_.most_copied) return true;
+  reclaim(1 << 30);
+  return book_->copied_bytes + bytes <= tuning_.most_copied;
 }
 
 Offer* Offers::fill(Offer* offer, const void* data, const Layout* layout, std::size_t bytes,
@@ -212,8 +251,13 @@ Offer* Offers::open_copy(const void* data, const Layout* layout, std::size_t byt
   offer->copy = buffer;
   note_write(&offer->copy, sizeof offer->copy);
   offer->copy_bytes = bytes;
+  {
+    Lock lock(*book_);
+    book_->copied_bytes += bytes;
+  }
   publish(offer, static_cast<std::uint64_t>(OfferState::staged));
   count(counts_.staged, 1);
+  count(counts_.staged_bytes, bytes);
   return offer;
 }
 
@@ -273,6 +317,9 @@ bool Offers::stage(Offer* offer) {
     offer->copy_bytes = offer->bytes;
     if (move_on(*offer, generation_of(word), OfferState::staged)) {
       count(counts_.staged, 1);
+      count(counts_.staged_bytes, offer->bytes);
+      Lock lock(*book_);
+      book_->copied_bytes += offer->copy_bytes;
       return true;
     }
     offer->copy = nullptr;

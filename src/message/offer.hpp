@@ -71,6 +71,8 @@ class Offers {
   void finish(Offer* offer);
   // Gives the offer back when it is done, else as soon as it is. Only after released().
   void close(Offer* offer);
+  // Whether that much more may lie in copies that nobody has received yet.
+  bool has_room(std::size_t bytes);
   // The message will never be received (it was cancelled): takes it back, and closes it.
   void withdraw(Offer* offer);
 
@@ -94,7 +96,7 @@ class Offers {
 
   // --- for tests and --explain ---
   struct Counts {
-    std::uint64_t opened = 0, staged = 0, helped_bytes = 0, taken = 0, taken_bytes = 0;
+    std::uint64_t opened = 0, staged = 0, staged_bytes = 0, helped_bytes = 0, taken = 0, taken_bytes = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] bool validate() const;  // every invariant of our own offers
@@ -105,6 +107,7 @@ class Offers {
     std::size_t halves_from = std::size_t{256} << 10;  // from here on the sender copies chunks as well
     std::size_t chunk = std::size_t{64} << 10;         // what is claimed at a time
     std::size_t kept_bytes = std::size_t{32} << 20;    // memory for staged copies that is kept for the next
+    std::size_t most_copied = std::size_t{64} << 20;   // in copies, for has_room()
   };
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
@@ -115,8 +118,10 @@ class Offers {
   bool grow();
   void recycle(Offer* offer);
   void reclaim(int most);
+  static std::size_t buffer_bytes(std::size_t bytes);
   void* take_buffer(std::size_t bytes);
   void give_buffer(void* buffer, std::size_t bytes);
+  bool drop_buffer();
   Offer* fill(Offer* offer, const void* data, const Layout* layout, std::size_t bytes,
               const Envelope& envelope);
   void publish(Offer* offer, std::uint64_t state);

@@ -71,11 +71,15 @@ struct Book {
   std::uint64_t order = 0;
   Offer* free = nullptr;
   Offer* zombies = nullptr;
-  struct Buffer {
-    void* data;
-    std::size_t bytes;
+  // Buffers for the next copies, by size: powers of two, each with a list through their first words.
+  static constexpr int smallest_buffer = 12, largest_buffer = 25;  // 4 KiB, 32 MiB
+  struct Shelf {
+    void* first = nullptr;
+    std::uint64_t used = 0;  // Book::order when one was last given or taken
   };
-  Buffer kept[8] = {};
+  Shelf shelves[largest_buffer - smallest_buffer + 1] = {};
+  std::size_t kept_bytes = 0;    // on the shelves
+  std::size_t copied_bytes = 0;  // in offers that are open
 };
 
 // The plain fields, for the model's race detector.

@@ -89,13 +89,15 @@ std::string library_version() {
 
 void sum_up(Counters& sum) {
   std::memset(&sum, 0, sizeof sum);
-  for (const Page* page : g_pages)
+  for (const Page* page : g_pages) {
+    sum.staged_bytes += page->counters.staged_bytes;
     for (int f = 0; f < function_count; ++f) {
       for (int fate = 0; fate < fate_count; ++fate) {
         sum.calls[f][fate] += page->counters.calls[f][fate];
         sum.bytes[f][fate] += page->counters.bytes[f][fate];
       }
     }
+  }
 }
 
 // --- the verdict: how much of what ranks sent each other went in one copy ---
@@ -107,7 +109,7 @@ bool is_message(int function, int fate) {
 }
 
 struct Verdict {
-  std::uint64_t bytes = 0, one_copy = 0;
+  std::uint64_t bytes = 0, one_copy = 0, two_copies = 0;
   std::uint64_t rest = 0;  // the largest of what is the library's
   int function = 0, fate = 0;
 };
@@ -121,6 +123,8 @@ Verdict verdict_of(const Counters& sum) {
       if (fate == 0) out.one_copy += bytes;
       if (fate != 0 && bytes > out.rest) out.rest = bytes, out.function = f, out.fate = fate;
     }
+  out.two_copies = std::min(sum.staged_bytes, out.one_copy);
+  out.one_copy -= out.two_copies;
   return out;
 }
 
@@ -142,9 +146,13 @@ std::string size_of(std::uint64_t bytes) {
 std::string sentence(const Verdict& verdict) {
   if (verdict.bytes == 0) return "no message was long enough to be counted";
   // Rounded down: 100 % is all of it.
-  const auto percent =
-      static_cast<unsigned>(static_cast<double>(verdict.one_copy) * 100 / static_cast<double>(verdict.bytes));
-  std::string out = std::to_string(percent) + " % of " + size_of(verdict.bytes) + " in one copy";
+  const auto percent_of = [&](std::uint64_t bytes) {
+    return static_cast<unsigned>(static_cast<double>(bytes) * 100 / static_cast<double>(verdict.bytes));
+  };
+  std::string out =
+      std::to_string(percent_of(verdict.one_copy)) + " % of " + size_of(verdict.bytes) + " in one copy";
+  if (const unsigned percent = percent_of(verdict.two_copies); percent > 0)
+    out += ", " + std::to_string(percent) + " % in two";
   if (verdict.rest != 0)
     out += "; largest rest: " + size_of(verdict.rest) + " of " + function_names[verdict.function] + " (" +
            fate_names[verdict.fate] + ")";
@@ -261,8 +269,9 @@ std::string as_json(const Counters& sum) {
     add_quoted(out, g_how);
   }
   const Verdict verdict = verdict_of(sum);
-  print(out, ", \"message_bytes\": %llu, \"one_copy_bytes\": %llu, \"verdict\": ",
-        static_cast<unsigned long long>(verdict.bytes), static_cast<unsigned long long>(verdict.one_copy));
+  print(out, ", \"message_bytes\": %llu, \"one_copy_bytes\": %llu, \"two_copy_bytes\": %llu, \"verdict\": ",
+        static_cast<unsigned long long>(verdict.bytes), static_cast<unsigned long long>(verdict.one_copy),
+        static_cast<unsigned long long>(verdict.two_copies));
   add_quoted(out, sentence(verdict));
   print(out,
         ", \"ranks\": %d, \"sharing\": %zu, \"collectives\": %s, \"point_to_point\": %s, \"windows\": %s, "
@@ -347,6 +356,8 @@ void find_pages() {
   Process& me = g_process;
   g_version = library_version();
   me.space->explain(me.page->text, sizeof me.page->text);
+  if (me.offers)
+    me.page->counters.staged_bytes = me.offers->counts().staged_bytes;  // of a job that ends early
   g_speaks = true;
   for (int rank = 0; rank < me.space->size(); ++rank) {
     if (me.peer_parts[static_cast<std::size_t>(rank)] == 0) continue;

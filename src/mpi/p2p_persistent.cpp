@@ -40,8 +40,9 @@ class PersistentSend final : public Operation {
     }
     if (buffered_ && !buffer_has_room()) return offered_ = false, real().Start(&plain_);
     const OrderLock lock(out_.to);
-    message::Offer* offer =
-        out_.shared || out_.bytes == wire_bytes ? make_offer(out_, wire_, buffered_) : nullptr;
+    message::Offer* offer = out_.shared || out_.bytes == wire_bytes || stages(out_.bytes)
+                                ? make_offer(out_, wire_, buffered_)
+                                : nullptr;
     offered_ = offer != nullptr;
     count(function_, offered_ ? Fate::covered : out_.shared ? Fate::memory : Fate::unshared, out_.bytes);
     if (!offered_) return real().Start(&plain_);

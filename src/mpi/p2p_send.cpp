@@ -16,6 +16,7 @@ namespace nigh::mpi {
 
 std::atomic<bool> OrderLock::flags[OrderLock::count];
 std::size_t g_threshold = 0;
+std::size_t g_most_staged = 0;
 
 namespace {
 
@@ -31,6 +32,8 @@ void start() {
   g_threshold = sys::number_in_variable("NIGH_MPI_P2P_MIN", 0, std::numeric_limits<std::size_t>::max(),
                                         default_threshold());
   if (g_threshold < wire_bytes) g_threshold = wire_bytes;
+  g_most_staged = sys::number_in_variable("NIGH_MPI_P2P_STAGED", 0, std::numeric_limits<std::size_t>::max(),
+                                          is_openmpi() ? 6144 : 0);
   void* value = nullptr;
   int found = 0;
   if (real().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found) == MPI_SUCCESS &&
@@ -106,7 +109,8 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   out.shared = there != nullptr;
   const char* first = there ? there : range.first;
   out.data = out.info->contiguous ? first : first + (static_cast<const char*>(buffer) - range.first);
-  if (!out.shared && out.bytes != wire_bytes) return left(function, out.bytes, Fate::unshared);
+  if (!out.shared && out.bytes != wire_bytes && !stages(out.bytes))
+    return left(function, out.bytes, Fate::unshared);
   if (out.bytes >= huge_page) space.collapse(range.first, range.bytes);
   out.synchronous = is_synchronous(function);
   out.envelope = {.to = out.to, .tag = tag, .context = state->context};

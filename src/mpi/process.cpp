@@ -217,6 +217,7 @@ void stop_process() {
   Process& me = g_process;
   me.page->aside.store(1);
   me.started = false;
+  me.page->counters.staged_bytes = me.offers->counts().staged_bytes;
   delete me.offers;
   me.offers = nullptr;
   delete me.waiter;

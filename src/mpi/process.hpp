@@ -45,6 +45,7 @@ inline constexpr int fate_count = static_cast<int>(Fate::count);
 struct Counters {
   std::uint64_t calls[function_count][fate_count];
   std::uint64_t bytes[function_count][fate_count];
+  std::uint64_t staged_bytes;  // of messages that were covered: copied twice
 };
 
 // What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.

@@ -141,6 +141,11 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
   return MPI_SUCCESS;
 }
 
+[[gnu::noinline]] int test_unusual(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (!request || !flag || no_status(status)) return real().Test(request, flag, status);
+  return look(flag, [&] { return test(request, flag, status); });
+}
+
 }  // namespace
 }  // namespace nigh::mpi
 
@@ -154,19 +159,18 @@ int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
   return wait_quickly(request, status);
 }
 
+// No address of an argument is taken here, so that they stay in registers.
 int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  if (!request || !flag || no_status(status)) [[unlikely]]
-    return real().Test(request, flag, status);
-  if (!library_first()) [[unlikely]]
-    return look(flag, [&] { return test(request, flag, status); });
+  if (!library_first() || !request || !flag || no_status(status)) [[unlikely]]
+    return test_unusual(request, flag, status);
   const MPI_Request was = *request;
   MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  const int error = real().Test(request, flag, status);
-  if (error == MPI_SUCCESS && !*flag && !others_wait(was) && !g_met.load(std::memory_order_relaxed))
-      [[likely]]
-    return MPI_SUCCESS;
-  return test_again(was, request, flag, status, error);
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int error = real().Test(request, flag, told);
+  const bool more =
+      error != MPI_SUCCESS || *flag != 0 || g_posted != nullptr || g_met.load(std::memory_order_relaxed);
+  if (__builtin_expect(more, 0)) return test_again(was, request, flag, told, error);
+  return MPI_SUCCESS;
 }
 
 int nigh_mpi_Request_free(MPI_Request* request) {

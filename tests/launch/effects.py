@@ -98,7 +98,11 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+#ifdef STATIC
+  static char data[100000];
+#else
   char* data = malloc(100000);
+#endif
   for (int i = 0; i < 5; i++) {
     if (rank == 0) MPI_Send(data, 3000, MPI_CHAR, 1, 0, MPI_COMM_WORLD), MPI_Send(data, 100000, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
     if (rank == 1) for (int k = 0; k < 2; k++) MPI_Recv(data, 100000, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -253,8 +257,9 @@ def mpi(kind: str) -> None:
         skip("mpi", f"there is no {launcher} here")
     more = ["--oversubscribe"] if kind == "openmpi" else []
 
-    def ours(least: str) -> int:
-        got = run(NIGH, "run", "--mpi", "--explain", "--", launcher, *more, "-n", "2", program, NIGH_MPI_P2P_MIN=least)
+    def ours(least: str, most: str = "0") -> int:
+        got = run(NIGH, "run", "--mpi", "--explain", "--", launcher, *more, "-n", "2", program,
+                  NIGH_MPI_P2P_MIN=least, NIGH_MPI_P2P_STAGED=most)
         found = re.search(r"MPI_Send +(\d+) ours", got.stderr)
         return int(found.group(1)) if found else 0
 
@@ -262,6 +267,9 @@ def mpi(kind: str) -> None:
         program = compiled([compiler], SENDS, folder)
         counts = [ours(least) for least in ("1000", "50000", "1000000000", "18446744073709551615")]
         assert counts == [10, 5, 0, 0], f"NIGH_MPI_P2P_MIN: {counts} sends of 5 small and 5 large ones are ours"
+        program = compiled([compiler, "-DSTATIC"], SENDS, folder)
+        counts = [ours("1000", most) for most in ("0", "50000", "10000000")]
+        assert counts == [0, 5, 10], f"NIGH_MPI_P2P_STAGED: {counts} sends of 5 small and 5 large private ones are ours"
         program = compiled([compiler], BLOCKS, folder)
         words = [NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", program]
         told = {how: run(*words, NIGH_SPACE_HUGE="never", **({"NIGH_SPACE_SHARE": how} if how else {})).stdout for how in ("", "sent", "all")}

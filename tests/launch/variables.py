@@ -74,7 +74,8 @@ def mpi(kind: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         hello = compiled([compiler], (HERE / "hello.c").read_text(), Path(name))
         judge([NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", hello],
-              {"NIGH_MPI_P2P_MIN": "a whole number from 0 to [0-9]+", "NIGH_MPI_FAKE_NODES": "a whole number from 1 to 1000000"},
+              {"NIGH_MPI_P2P_MIN": "a whole number from 0 to [0-9]+", "NIGH_MPI_P2P_STAGED": "a whole number from 0 to [0-9]+",
+               "NIGH_MPI_FAKE_NODES": "a whole number from 1 to 1000000"},
               switch, tuple(text for text in JUNK if text != " 4"))
 
 

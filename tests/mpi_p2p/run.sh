@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs one program on 4 ranks without the interposer and with it, also with a threshold so low that nearly all
-# messages go by descriptor, and compares what it says: run.sh openmpi|mpich PROGRAM LIBNIGH-MPI.SO. The run with us
+# messages go by descriptor (and once more with copies of all that is private), and compares what it says: run.sh openmpi|mpich PROGRAM LIBNIGH-MPI.SO. The run with us
 # must really have been ours: the account must tell of sends that were. Traps in which a library itself fails are left out. With static data shared, PROGRAM and
 # PROGRAM.fixed (not position-independent) send from there, and no send may have been left to the library for that.
 kind=$1 program=$2 library=$3
@@ -35,9 +35,12 @@ esac
 all=("${left_out[@]/#/-}")
 traps=("${all[@]}")
 launch TRAPS_PLAIN=1 > "$folder/without" 2> "$folder/without.err" || { cat "$folder"/without*; echo "fails without us"; exit 1; }
-for least in default 300; do
+for least in default 300 staged; do  # staged: whatever peers can't see is copied for them
   settings=(LD_PRELOAD="$library" TRAPS_STRICT=1 NIGH_EXPLAIN=1)
-  [ "$least" = default ] || settings+=(NIGH_MPI_P2P_MIN="$least")
+  case $least in
+    300) settings+=(NIGH_MPI_P2P_MIN=300) ;;
+    staged) settings+=(NIGH_MPI_P2P_MIN=300 NIGH_MPI_P2P_STAGED=1000000000 NIGH_SPACE_SHARE=sent) ;;
+  esac
   launch "${settings[@]}" > "$folder/with" 2> "$folder/with.err" || { cat "$folder"/with*; echo "fails with us ($least)"; exit 1; }
   # UCX warns on standard output of what a program leaves behind.
   diff <(grep -v "UCX  WARN" "$folder/without") <(grep -v "UCX  WARN" "$folder/with") || { echo "says something else with us ($least)"; exit 1; }
