@@ -73,7 +73,7 @@ _nigh() {
   local options=
   case $command in
     machine) options="--model --machine --json --svg --list-models --no-color --probe --probe-mpi --library --quick --nodes --no-store" ;;
-    plan) options="--teams --as --transpose --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
+    plan) options="--teams --as --transpose --ranks --ranks-per-node --hosts --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     doctor) options="--all --json" ;;
     ps) options="--pid --all --threads --json" ;;
     tune) options="--time --precision --check --dry-run --forget --json" ;;

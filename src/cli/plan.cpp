@@ -3,7 +3,8 @@
 //
 // `nigh plan`: where the threads of nested teams would go and why, on this computer or on any other that can
 // be named, without running anything: a picture and a table, JSON or SVG. With --transpose, how a matrix
-// would best be transposed by a cluster of such computers (plan_transpose.hpp).
+// would best be transposed by a cluster of such computers (plan_transpose.hpp); with --ranks, where the ranks
+// of a job should run on one (plan_ranks.hpp).
 #include "machine/draw.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,9 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/plan_ranks.hpp"
 #include "cli/plan_transpose.hpp"
+#include "cli/rank_words.hpp"
 #include "cli/terminal.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
@@ -156,6 +159,17 @@ int run_transpose(const PlanOptions& options, TransposeOptions transpose) {
   return run_transpose_plan(transpose, *machine, probe ? &*probe : nullptr, mpi ? &*mpi : nullptr);
 }
 
+int run_ranks_plan(const PlanOptions& options, RankMapOptions ranks) {
+  ranks.json = options.json;
+  ranks.all = options.all;
+  ranks.as = options.as;
+  auto machine = chosen_machine(options);
+  if (!machine) return report_failure("plan", machine.error().message);
+  auto mask = chosen_mask(options, *machine);
+  if (!mask) return report_failure("plan", mask.error().message);
+  return run_rank_map(ranks, *machine, *mask);
+}
+
 int run_plan(const PlanOptions& options) {
   auto plan = make_plan(options);
   if (!plan) return report_failure("plan", plan.error().message);
@@ -171,16 +185,25 @@ int run_plan(const PlanOptions& options) {
     print_text(*plan, options);
   return 0;
 }
+bool names_form(const std::string& form, bool of_ranks) {
+  const auto is = [&](const char* one) { return form == one; };
+  return of_ranks ? std::ranges::any_of(rank_map_forms, is) : std::ranges::any_of(plan_forms, is);
+}
 }  // namespace
 
 void add_plan(CLI::App& app, int& status) {
   auto options = std::make_shared<PlanOptions>();
-  auto* command = app.add_subcommand(
-      "plan", "Show where the threads of nested teams would go, or how to transpose a matrix, and why");
+  auto* command = app.add_subcommand("plan",
+                                     "Show where the threads of nested teams or the ranks of a job would go, "
+                                     "or how to transpose a matrix, and why");
   auto* teams = command->add_option(
       "--teams", options->teams, "Team sizes and strategies, outermost level first: 4,scatter,2,subcompact");
   auto words = std::make_shared<TransposeOptions>();
   auto* transpose = add_transpose_options(*command, words)->excludes(teams);
+  auto map = std::make_shared<RankMapOptions>();
+  auto* ranks = add_rank_map_options(*command, map)->excludes(teams)->excludes(transpose);
+  auto* nodes = command->add_option("--nodes", words->nodes, "Nodes of the transpose or of the ranks")
+                    ->check(CLI::Range(1, 65536));
   command->add_option("--mask", options->mask, "PUs that may be used, as in 0-5,8,12-15")
       ->excludes(transpose);
   auto* model =
@@ -193,26 +216,39 @@ void add_plan(CLI::App& app, int& status) {
       ->add_option("--root", options->root,
                    "Which of the process's root threads that open regions: 0 is the first")
       ->check(CLI::Range(0, NestedPlan::max_roots - 1))
-      ->excludes(transpose);
+      ->excludes(transpose)
+      ->excludes(ranks);
   auto* json = command->add_flag("--json", options->json, "Print the plan as JSON");
   auto* svg = command->add_flag("--svg", options->svg, "Print the picture as SVG")
                   ->excludes(json)
-                  ->excludes(transpose);
+                  ->excludes(transpose)
+                  ->excludes(ranks);
   command
       ->add_option(
           "--as", options->as,
-          "Print the plan in others' words: omp (OMP_PLACES), gomp (GOMP_CPU_AFFINITY), likwid, slurm")
-      ->check(CLI::IsMember({"omp", "gomp", "likwid", "slurm"}))
-      ->needs(teams)
+          "Print the plan in others' words: omp (OMP_PLACES), gomp (GOMP_CPU_AFFINITY), likwid, slurm; of "
+          "ranks: rankfile (Open MPI), hosts (a line for each rank: SLURM_HOSTFILE, Hydra)")
+      ->excludes(transpose)
       ->excludes(json)
       ->excludes(svg);
   command->add_flag("--all", options->all,
-                    "List all threads, or all numbers of panels, however many there are");
+                    "List all threads, nodes or numbers of panels, however many there are");
   command->add_flag("--no-color", options->no_color, "No colours, also on a terminal");
   command->callback([=, &status] {
-    if (teams->empty() && transpose->empty()) throw CLI::RequiredError("--teams or --transpose");
+    if (teams->empty() && transpose->empty() && ranks->empty())
+      throw CLI::RequiredError("--teams, --transpose or --ranks");
+    if (!nodes->empty() && transpose->empty() && ranks->empty())
+      throw CLI::RequiresError("--nodes", "--transpose or --ranks");
+    const bool known = options->as.empty() || names_form(options->as, !ranks->empty());
+    if (!known)
+      throw CLI::ValidationError("--as", ranks->empty() ? "takes omp, gomp, likwid or slurm for teams"
+                                                        : "takes rankfile or hosts for ranks");
     if (words->curves && !options->json) throw CLI::RequiresError("--curves", "--json");
-    status = transpose->empty() ? run_plan(*options) : run_transpose(*options, *words);
+    map->nodes = words->nodes;
+    if (!ranks->empty())
+      status = run_ranks_plan(*options, *map);
+    else
+      status = transpose->empty() ? run_plan(*options) : run_transpose(*options, *words);
   });
 }
 

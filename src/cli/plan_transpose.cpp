@@ -211,9 +211,6 @@ void print_transpose_document(const TransposePlan& plan) {
 CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<TransposeOptions>& options) {
   auto* transpose = command.add_option(
       "--transpose", options->size, "A matrix, rows x columns, that nodes transpose together: 10000x10000");
-  command.add_option("--nodes", options->nodes, "Nodes that the matrix lies on")
-      ->check(CLI::Range(1, 65536))
-      ->needs(transpose);
   command
       .add_option("--cores", options->cores, "Cores of a node that work on it; default: all of the machine")
       ->check(CLI::Range(1, 65536))

@@ -27,7 +27,7 @@ struct TransposeOptions {
   bool all = false;  // every number of panels, not the best alone
 };
 
-// Adds --transpose and what goes with it, but for --json and --all. Returns the option --transpose.
+// Adds --transpose and what goes with it, but for --nodes, --json and --all. Returns the option --transpose.
 CLI::Option* add_transpose_options(CLI::App& command, const std::shared_ptr<TransposeOptions>& options);
 
 // The best of all ways, for `nigh run --auto-hybrid`. Errors: a wrong size or type, a matrix too small.

@@ -25,7 +25,7 @@ refused() {
 
 refused 2 'say what to do: run, compare, tune, doctor, ps, machine, plan'
 refused 2 "no command 'frob'" frob
-refused 2 'plan: --teams or --transpose is required' plan
+refused 2 'plan: --teams, --transpose or --ranks is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus
 refused 2 'requires --probe' machine --quick
 refused 1 'goes with --probe or --probe-mpi' machine --no-store
@@ -75,7 +75,11 @@ refused 1 "token 2 ('spread')" plan --teams 4,spread
 refused 1 'no PU in common' plan --teams 2,scatter --model barcelona --mask 99
 refused 2 'excludes' plan --teams 2,scatter --transpose 10x10
 refused 2 'excludes' plan --transpose 10x10 --svg
-refused 2 '--nodes requires --transpose' plan --teams 2,scatter --nodes 2
+refused 2 '--nodes requires --transpose or --ranks' plan --teams 2,scatter --nodes 2
+refused 2 'takes omp, gomp, likwid or slurm' plan --teams 2,scatter --as rankfile
+refused 2 'takes rankfile or hosts' plan --ranks matrix --as omp
+refused 2 'excludes' plan --teams 2,scatter --ranks matrix
+refused 1 "can't open no-such-file" plan --ranks no-such-file
 refused 2 '--curves requires --json' plan --transpose 10x10 --curves
 refused 2 'range' plan --transpose 10x10 --nodes 0
 refused 2 'range' plan --transpose 10x10 --flops -1

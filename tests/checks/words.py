@@ -67,7 +67,8 @@ def wrong_options(nigh: str) -> list[str]:
 HOSTILE = ("nan", "-nan", "inf", "-inf", "1e999", "-1e999", "99999999999999999999999", "-1", "0x", "1 2", "")
 # What else must be said before the number is looked at.
 WITH = {("plan", "nodes"): ["--transpose", "10x10"], ("plan", "cores"): ["--transpose", "10x10"],
-        ("plan", "flops"): ["--transpose", "10x10"], ("plan", "root"): ["--teams", "2,scatter"],
+        ("plan", "flops"): ["--transpose", "10x10"], ("plan", "ranks-per-node"): ["--ranks", "matrix"],
+        ("plan", "root"): ["--teams", "2,scatter"],
         ("run", "nodes"): ["--auto-hybrid", "--transpose", "10x10"],
         ("run", "cores"): ["--auto-hybrid", "--transpose", "10x10"]}
 

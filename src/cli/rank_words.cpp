@@ -1,0 +1,159 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/rank_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace nigh::cli {
+namespace {
+
+using Json = nlohmann::json;
+using Entries = std::vector<Traffic::Entry>;
+
+Error wrong(const std::string& what) { return Error{Errc::invalid, what}; }
+
+bool is_rank(const Json& value, int ranks) {
+  return value.is_number_integer() && value.get<std::int64_t>() >= 0 && value.get<std::int64_t>() < ranks;
+}
+bool is_bytes(double bytes) { return std::isfinite(bytes) && bytes >= 0; }
+
+Result<Traffic> traffic_of_document(std::string_view text) {
+  const Json root = Json::parse(text, nullptr, false);
+  if (root.is_discarded() || !root.is_object()) return tl::unexpected(wrong("it is not JSON"));
+  const auto format = root.find("format");
+  if (format == root.end() || *format != "nigh-ranks")
+    return tl::unexpected(wrong("its \"format\" is not \"nigh-ranks\""));
+  const auto version = root.find("version");
+  if (version == root.end() || *version != 1)
+    return tl::unexpected(wrong("its \"version\" is not 1, the only one that this nigh reads"));
+  const auto ranks = root.find("ranks"), traffic = root.find("traffic");
+  if (ranks == root.end() || !is_rank(*ranks, most_ranks + 1) || *ranks == 0)
+    return tl::unexpected(wrong(fmt::format("its \"ranks\" is not a number from 1 to {}", most_ranks)));
+  if (traffic == root.end() || !traffic->is_array())
+    return tl::unexpected(wrong("it has no list \"traffic\""));
+  const int count = ranks->get<int>();
+  Entries entries;
+  for (const Json& row : *traffic) {
+    if (!row.is_array() || row.size() < 3 || !is_rank(row[0], count) || !is_rank(row[1], count) ||
+        !row[2].is_number() || !is_bytes(row[2].get<double>()))
+      return tl::unexpected(wrong(fmt::format(
+          "entry {} of \"traffic\" is not [from, to, bytes] with ranks below {}", entries.size(), count)));
+    entries.push_back({row[0].get<int>(), row[1].get<int>(), row[2].get<double>()});
+  }
+  return Traffic(count, entries);
+}
+
+Result<std::vector<double>> numbers_of(std::string_view line, std::size_t number) {
+  std::vector<double> out;
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == ',' || c == ';'; };
+  while (true) {
+    while (!line.empty() && blank(line.front())) line.remove_prefix(1);
+    if (line.empty()) return out;
+    double value = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+    const auto length = static_cast<std::size_t>(end - line.data());
+    if (error != std::errc() || !is_bytes(value) || (length < line.size() && !blank(line[length])))
+      return tl::unexpected(
+          wrong(fmt::format("line {}: '{}' is not a number of bytes", number,
+                            line.substr(0, std::min<std::size_t>(line.find_first_of(" \t\r,;"), 20)))));
+    out.push_back(value);
+    line.remove_prefix(length);
+  }
+}
+
+Result<Traffic> traffic_of_matrix(std::string_view text) {
+  Entries entries;
+  std::size_t ranks = 0, row = 0;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    auto values = numbers_of(text.substr(0, end), number);
+    if (!values) return tl::unexpected(values.error());
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (values->empty()) continue;
+    if (row == 0) ranks = values->size();
+    if (ranks > static_cast<std::size_t>(most_ranks))
+      return tl::unexpected(wrong(fmt::format("it has {} ranks, more than {}", ranks, most_ranks)));
+    if (values->size() != ranks || row == ranks)
+      return tl::unexpected(wrong(
+          row == ranks
+              ? fmt::format("line {}: there are more lines than the {} numbers of the first one", number,
+                            ranks)
+              : fmt::format("line {} has {} numbers, the first one {}", number, values->size(), ranks)));
+    for (std::size_t i = 0; i < ranks; ++i)
+      if ((*values)[i] > 0) entries.push_back({static_cast<int>(row), static_cast<int>(i), (*values)[i]});
+    ++row;
+  }
+  if (row == 0) return tl::unexpected(wrong("it is empty"));
+  if (row < ranks)
+    return tl::unexpected(
+        wrong(fmt::format("it has {} lines of {} numbers: {} lines are missing", row, ranks, ranks - row)));
+  return Traffic(static_cast<int>(ranks), entries);
+}
+
+// "0:0-3;1:0-3": cores of each package, by their logical numbers.
+std::string slot_words(const Machine& machine, const CpuSet& pus) {
+  const std::vector<int> packages = machine.of_kind(Kind::package), cores = machine.of_kind(Kind::core);
+  std::map<int, CpuSet> chosen;
+  std::map<int, int> next;  // logical number of the next core of each package
+  for (const int core : cores) {
+    const CpuSet& own = machine.objects[static_cast<std::size_t>(core)].pus;
+    int package = 0;
+    for (std::size_t p = 0; p < packages.size(); ++p)
+      if (own.intersects(machine.objects[static_cast<std::size_t>(packages[p])].pus))
+        package = static_cast<int>(p);
+    const int number = next[package]++;
+    if (own.intersects(pus)) chosen[package].set(number);
+  }
+  std::string out;
+  for (const auto& [package, numbers] : chosen)
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ";", package, numbers.to_list());
+  return out.empty() ? "0:*" : out;
+}
+
+}  // namespace
+
+Result<Traffic> parse_rank_traffic(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text[first] == '{') return traffic_of_document(text);
+  return traffic_of_matrix(text);
+}
+
+Result<std::string> write_rank_map(std::string_view form, const Machine& machine,
+                                   const std::vector<RankPlace>& places,
+                                   const std::vector<std::string>& hosts) {
+  std::size_t nodes = 0;
+  for (const RankPlace& place : places) nodes = std::max(nodes, static_cast<std::size_t>(place.node) + 1);
+  if (hosts.empty() && nodes > 1)
+    return tl::unexpected(wrong(fmt::format("{} nodes have no names: say them with --hosts", nodes)));
+  if (!hosts.empty() && hosts.size() < nodes)
+    return tl::unexpected(
+        wrong(fmt::format("--hosts names {} nodes, and the map has {}", hosts.size(), nodes)));
+  std::string out;
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    const RankPlace& place = places[rank];
+    const std::string host = hosts.empty() ? "localhost" : hosts[static_cast<std::size_t>(place.node)];
+    out += form == "hosts" ? host + '\n'
+                           : fmt::format("rank {}={} slot={}\n", rank, host, slot_words(machine, place.pus));
+  }
+  return out;
+}
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::string out;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", ranks[i]);
+    if (end - i > 1) out += fmt::format("-{}", ranks[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace nigh::cli

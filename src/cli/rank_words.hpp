@@ -1,0 +1,42 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The texts around a map of ranks: what ranks send each other, as files say it, and which rank runs where, in
+// the words of launchers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpuset.hpp"
+#include "base/result.hpp"
+#include "machine/machine.hpp"
+#include "plan/traffic.hpp"
+
+namespace nigh::cli {
+
+inline constexpr int most_ranks = 65536;
+
+// Bytes between ranks. Either JSON, {"format": "nigh-ranks", "version": 1, "ranks": N, "traffic": [[from, to,
+// bytes], ...]}, or N lines of N numbers, as TreeMatch reads: row = sender, column = receiver.
+// Errors: invalid: what is wrong, and in which line or entry.
+Result<Traffic> parse_rank_traffic(std::string_view text);
+
+struct RankPlace {
+  int node = 0;
+  CpuSet pus;  // of that node; empty: any
+};
+
+// "rankfile" (Open MPI's --rankfile: a node and its cores by package for each rank) and "hosts" (a node for
+// each rank: SLURM_HOSTFILE for srun --distribution=arbitrary, Hydra's -f).
+inline constexpr const char* rank_map_forms[] = {"rankfile", "hosts"};
+// Without `hosts` the only node is localhost. Errors: invalid: fewer names than nodes.
+Result<std::string> write_rank_map(std::string_view form, const Machine& machine,
+                                   const std::vector<RankPlace>& places,
+                                   const std::vector<std::string>& hosts);
+
+// "0-3, 7".
+std::string rank_list(const std::vector<int>& ranks);
+
+}  // namespace nigh::cli

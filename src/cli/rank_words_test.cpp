@@ -1,0 +1,73 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/rank_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include "machine/load.hpp"
+
+namespace nigh::cli {
+namespace {
+
+std::string refusal(std::string_view text) {
+  const auto traffic = parse_rank_traffic(text);
+  return traffic ? "taken" : traffic.error().message;
+}
+
+TEST(RankWords, ReadsMatricesAndDocuments) {
+  const auto matrix = parse_rank_traffic("0 10 0\r\n5\t0 1e3\n\n0 0 7\n");
+  ASSERT_TRUE(matrix) << matrix.error().message;
+  EXPECT_EQ(matrix->ranks(), 3);
+  EXPECT_EQ(matrix->total(), 1015);  // not what a rank tells itself
+  const auto document = parse_rank_traffic(
+      R"({"format": "nigh-ranks", "version": 1, "ranks": 4, "traffic": [[0, 3, 12], [3, 0, 1, "more"]]})");
+  ASSERT_TRUE(document) << document.error().message;
+  EXPECT_EQ(document->ranks(), 4);
+  EXPECT_EQ(document->total(), 13);
+}
+
+TEST(RankWords, RefusesWhatIsNoMatrix) {
+  EXPECT_EQ(refusal(" \n"), "it is empty");
+  EXPECT_EQ(refusal("0 1\n2\n"), "line 2 has 1 numbers, the first one 2");
+  EXPECT_EQ(refusal("0 1\n2 0\n1 1\n"), "line 3: there are more lines than the 2 numbers of the first one");
+  EXPECT_EQ(refusal("0 1\n"), "it has 1 lines of 2 numbers: 1 lines are missing");
+  for (const char* word : {"-1", "nan", "inf", "1x", "1e999", "0x10"})
+    EXPECT_EQ(refusal(std::string("0 ") + word),
+              std::string("line 1: '") + word + "' is not a number of bytes");
+}
+
+TEST(RankWords, RefusesWhatIsNoDocument) {
+  const std::string start = R"({"format": "nigh-ranks", "version": 1, )";
+  EXPECT_EQ(refusal("{"), "it is not JSON");
+  EXPECT_EQ(refusal(R"({"format": "nigh-plan"})"), "its \"format\" is not \"nigh-ranks\"");
+  EXPECT_EQ(refusal(R"({"format": "nigh-ranks", "version": 2})"),
+            "its \"version\" is not 1, the only one that this nigh reads");
+  for (const char* ranks : {"0", "-1", "70000", "1.5", "\"4\"", "null"})
+    EXPECT_EQ(refusal(start + "\"ranks\": " + ranks + R"(, "traffic": []})"),
+              "its \"ranks\" is not a number from 1 to 65536");
+  EXPECT_EQ(refusal(start + "\"ranks\": 2}"), "it has no list \"traffic\"");
+  for (const char* row :
+       {"[0, 2, 1]", "[-1, 0, 1]", "[0, 1]", "[0, 1, -5]", "[0, 1, \"5\"]", "7", "[0.5, 1, 1]"})
+    EXPECT_EQ(refusal(start + R"("ranks": 2, "traffic": [[0, 1, 3], )" + row + "]}"),
+              "entry 1 of \"traffic\" is not [from, to, bytes] with ranks below 2");
+}
+
+TEST(RankWords, WritesRankfilesAndHosts) {
+  const auto machine = load_machine("synthetic:pack:2 core:2 pu:2");
+  ASSERT_TRUE(machine);
+  const std::vector<RankPlace> places = {
+      {1, *CpuSet::parse("0-3")}, {0, *CpuSet::parse("6-7")}, {0, *CpuSet::parse("2-5")}, {1, {}}};
+  EXPECT_EQ(*write_rank_map("rankfile", *machine, places, {"a", "b"}),
+            "rank 0=b slot=0:0-1\nrank 1=a slot=1:1\nrank 2=a slot=0:1;1:0\nrank 3=b slot=0:*\n");
+  EXPECT_EQ(*write_rank_map("rankfile", *machine, {places[1]}, {}), "rank 0=localhost slot=1:1\n");
+  EXPECT_EQ(*write_rank_map("hosts", *machine, places, {"a", "b"}), "b\na\na\nb\n");
+  EXPECT_EQ(write_rank_map("hosts", *machine, places, {}).error().message,
+            "2 nodes have no names: say them with --hosts");
+  EXPECT_EQ(write_rank_map("rankfile", *machine, places, {"a"}).error().message,
+            "--hosts names 1 nodes, and the map has 2");
+}
+
+TEST(RankWords, FoldsLists) { EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8"); }
+
+}  // namespace
+}  // namespace nigh::cli
