@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/rank_words.hpp"
 #include "cli/terminal.hpp"
+#include "machine/draw.hpp"
 #include "plan/core_tree.hpp"
 #include "plan/rank_map.hpp"
 #include "plan/rank_slots.hpp"

@@ -132,7 +132,7 @@ Offer* Offers::take_free() {
   return offer;
 }
 
-// Of the buffer that a copy of so many bytes gets.
+// The size of the buffer for a copy of `bytes`.
 std::size_t Offers::buffer_bytes(std::size_t bytes) {
   const std::size_t smallest = std::size_t{1} << Book::smallest_buffer;
   return bytes > std::size_t{1} << Book::largest_buffer ? bytes : std::bit_ceil(std::max(bytes, smallest));

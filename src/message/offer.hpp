@@ -71,7 +71,7 @@ class Offers {
   void finish(Offer* offer);
   // Gives the offer back when it is done, else as soon as it is. Only after released().
   void close(Offer* offer);
-  // Whether that much more may lie in copies that nobody has received yet.
+  // True if `bytes` more fit below the limit of copies that nobody has received yet (Tuning::most_copied).
   bool has_room(std::size_t bytes);
   // The message will never be received (it was cancelled): takes it back, and closes it.
   void withdraw(Offer* offer);

@@ -133,7 +133,7 @@ class Bisection {
   void enqueue(int vertex) {
     if (scans_) return;
     const auto v = static_cast<std::size_t>(vertex);
-    queue_[static_cast<std::size_t>(side_[v])].push({gain_[v], touched_[v], vertex});
+    queue_[side_[v] == 0 ? 0 : 1].push({gain_[v], touched_[v], vertex});
   }
 
   // Quicker than queues where most vertices are neighbours.
@@ -443,33 +443,38 @@ bool improve_pair(const Graph& graph, const std::vector<int>& a, const std::vect
   return true;
 }
 
+// Parts that send each other something, each pair once.
+std::vector<std::pair<int, int>> touching(const Graph& graph, const std::vector<int>& part) {
+  std::vector<std::pair<int, int>> out;
+  for (int v = 0; v < graph.size(); ++v)
+    for (const Edge& edge : graph.of(v)) {
+      const int a = part[static_cast<std::size_t>(v)], b = part[static_cast<std::size_t>(edge.to)];
+      if (a < b) out.emplace_back(a, b);
+    }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 void refine(const Graph& graph, int parts, std::vector<int>& part) {
   const auto count = static_cast<std::size_t>(parts);
   std::vector<char> changed(count, 1);
+  std::vector<std::vector<int>> members(count);
+  for (int v = 0; v < graph.size(); ++v)
+    members[static_cast<std::size_t>(part[static_cast<std::size_t>(v)])].push_back(v);
   for (int round = 0; round < 5; ++round) {
-    std::vector<char> touching(count * count, 0), next(count, 0);
-    for (int v = 0; v < graph.size(); ++v)
-      for (const Edge& edge : graph.of(v))
-        touching[static_cast<std::size_t>(part[static_cast<std::size_t>(v)]) * count +
-                 static_cast<std::size_t>(part[static_cast<std::size_t>(edge.to)])] = 1;
-    std::vector<std::vector<int>> members(count);
-    const auto gather = [&](std::size_t which) {
-      members[which].clear();
-      for (int v = 0; v < graph.size(); ++v)
-        if (part[static_cast<std::size_t>(v)] == static_cast<int>(which)) members[which].push_back(v);
-    };
-    for (std::size_t which = 0; which < count; ++which) gather(which);
-    bool better = false;
-    for (std::size_t a = 0; a < count; ++a)
-      for (std::size_t b = a + 1; b < count; ++b) {
-        if (!touching[a * count + b] || !(changed[a] || changed[b])) continue;
-        if (!improve_pair(graph, members[a], members[b], part)) continue;
-        gather(a);
-        gather(b);
-        next[a] = next[b] = 1;
-        better = true;
-      }
-    if (!better) return;
+    std::vector<char> next(count, 0);
+    for (const auto& [first, second] : touching(graph, part)) {
+      const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(second);
+      if (!(changed[a] || changed[b]) || !improve_pair(graph, members[a], members[b], part)) continue;
+      std::vector<int> both = std::move(members[a]);
+      both.insert(both.end(), members[b].begin(), members[b].end());
+      members[a].clear();
+      members[b].clear();
+      for (const int v : both) members[part[static_cast<std::size_t>(v)] == first ? a : b].push_back(v);
+      next[a] = next[b] = 1;
+    }
+    if (std::count(next.begin(), next.end(), 1) == 0) return;
     changed = next;
   }
 }

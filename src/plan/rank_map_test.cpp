@@ -210,6 +210,17 @@ TEST(Partition, HasPartsOfExactSizes) {
   }
 }
 
+// As many nodes as there may be: nothing may be as large as their square.
+TEST(RankMap, TakesManyNodes) {
+  const int ranks = 40'000, nodes = 20'000;
+  const RankMap map =
+      map_ranks(Traffic(ranks, renamed(grid(200, 200, 1), ranks, 1)), nodes_of(nodes, ranks, false));
+  EXPECT_TRUE(is_permutation_of_slots(map));
+  EXPECT_LE(map.crossed[0], 0.85 * map_in_order(Traffic(ranks, renamed(grid(200, 200, 1), ranks, 1)),
+                                                nodes_of(nodes, ranks, false))
+                                       .crossed[0]);
+}
+
 TEST(RankSlots, LevelsFollowTheMachine) {
   const auto machine = load_machine("synthetic:pack:2 numa:2 l3:1 core:4 pu:2");
   ASSERT_TRUE(machine) << machine.error().message;
