@@ -184,6 +184,9 @@ TEST(RankMap, IsNeverWorseThanTheLaunchers) {
 }
 
 TEST(RankMap, IsQuick) {
+#ifdef NIGH_SANITIZED
+  GTEST_SKIP() << "sanitizers slow it down";
+#endif
   for (const Entries& entries : {grid(32, 32, 1), pencils(32, 32), at_random(1024, 8, 1)}) {
     const Traffic traffic(1024, renamed(entries, 1024, 7));
     const RankSlots slots = nodes_of(32, 1024);
