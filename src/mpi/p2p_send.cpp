@@ -111,7 +111,7 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   out.data = out.info->contiguous ? first : first + (static_cast<const char*>(buffer) - range.first);
   if (!out.shared && out.bytes != wire_bytes && !stages(out.bytes))
     return left(function, out.bytes, Fate::unshared);
-  if (out.bytes >= huge_page) space.collapse(range.first, range.bytes);
+  if (out.shared && out.bytes >= huge_page) space.collapse(range.first, range.bytes);
   out.synchronous = is_synchronous(function);
   out.envelope = {.to = out.to, .tag = tag, .context = state->context};
   return true;

@@ -168,7 +168,7 @@ int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
   const int error = real().Test(request, flag, told);
   const bool more =
-      error != MPI_SUCCESS || *flag != 0 || g_posted != nullptr || g_met.load(std::memory_order_relaxed);
+      error != MPI_SUCCESS || *flag != 0 || others_wait(was) || g_met.load(std::memory_order_relaxed);
   if (__builtin_expect(more, 0)) return test_again(was, request, flag, told, error);
   return MPI_SUCCESS;
 }

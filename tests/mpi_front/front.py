@@ -6,6 +6,7 @@
 # that the calls were ours. One case a run: front.py CASE LIBRARY (openmpi, mpich) FOLDER-OF-PROGRAMS LIBDIR.
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -240,7 +241,9 @@ def case_line(mpi):
     program = mpi.program("account")
     env = dict(LD_PRELOAD=mpi.front, NIGH_EXPLAIN="line", NIGH_SPACE_SHARE="all")
     status, _, err = mpi.run([(2, env, program)])
-    expect(status == 0 and err == "nigh: 2 ranks; 34 % of 307 kB in one copy; largest rest: 200 kB of MPI_Issend (unshared)\n", err)
+    # A receiver that was late got a copy of what was sent to it.
+    usual = r"nigh: 2 ranks; (34 %|2 %) of 307 kB in one copy(, 32 % in two)?; largest rest: 200 kB of MPI_Issend \(unshared\)\n"
+    expect(status == 0 and re.fullmatch(usual, err), err)
     status, _, err = mpi.run([(2, dict(env, NIGH_MPI="off"), program)])
     expect(status == 0 and err == "", err)
     # Both libraries: the one for teams hands the wish on, and both tell in the form that was asked for.
@@ -273,8 +276,9 @@ def case_account(mpi):
     expect(seen == want, f"bytes: {seen}, not {want}: {told}")
     messages = sum(want.values()) - 200000 - 1400  # to itself, alone
     one_copy = 100000 + 1000 + 4000 + 240 + 240 + 500 + 600
-    expect((told["message_bytes"], told["one_copy_bytes"]) == (messages, one_copy), f"{told} is not {messages}, {one_copy}")
-    expect(told["verdict"].startswith("34 % of 307 kB in one copy; largest rest: 200 kB of MPI_Issend (unshared)"), told["verdict"])
+    copied = told["one_copy_bytes"] + told["two_copy_bytes"]  # twice where the receiver was late
+    expect((told["message_bytes"], copied) == (messages, one_copy), f"{told} is not {messages}, {one_copy}")
+    expect(told["verdict"].endswith("; largest rest: 200 kB of MPI_Issend (unshared)"), told["verdict"])
     written = files["functions"]["MPI_File_write_at_all"]
     expect(written["left_bytes"]["uncovered"] == 1200 and "File" not in files["verdict"], f"a file: {files}")
     for how, words in (("abort", "rank 1 called MPI_Abort"), ("exit", "rank 1 ended without MPI_Finalize")):
