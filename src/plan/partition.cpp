@@ -162,7 +162,7 @@ class Bisection {
     return -1;
   }
 
-  // Whether a move of the vertex leaves the balance within what a pass may stray.
+  // True if a move of the vertex leaves the imbalance within `stray`, or makes it smaller.
   bool fits(int vertex, int stray) const {
     const auto v = static_cast<std::size_t>(vertex);
     const int after = weight_ - target_ + (side_[v] == 0 ? -graph_.weight[v] : graph_.weight[v]);
@@ -231,7 +231,7 @@ class Bisection {
     while (passes > 0 && pass()) --passes;
   }
 
-  // Whether it made something better.
+  // True if the pass made the cut or the balance better.
   bool pass() {
     begin();
     const int stray = std::max(slack_, graph_.heaviest()) + graph_.size() / 64;
@@ -426,7 +426,7 @@ double cut_of(const Graph& graph, const std::vector<int>& part) {
   return cut / 2;
 }
 
-// Whether ranks of two parts, exchanged, made the cut smaller.
+// Exchanges ranks of two parts; true if that made the cut smaller.
 bool improve_pair(const Graph& graph, const std::vector<int>& a, const std::vector<int>& b,
                   std::vector<int>& part) {
   std::vector<int> vertices = a;

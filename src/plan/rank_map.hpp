@@ -42,7 +42,7 @@ struct RankMap {
   double cost = 0;
 };
 
-// What a map is worth. Requires: as many slots as ranks.
+// Computes the cost of a map. Requires: as many slots as ranks.
 RankMap valued(const Traffic& traffic, const RankSlots& slots, std::vector<int> slot);
 // Rank i on slot i.
 RankMap map_in_order(const Traffic& traffic, const RankSlots& slots);

@@ -213,7 +213,7 @@ TEST(Partition, HasPartsOfExactSizes) {
   }
 }
 
-// As many nodes as there may be: nothing may be as large as their square.
+// No memory grows with the square of the number of nodes.
 TEST(RankMap, TakesManyNodes) {
   const int ranks = 40'000, nodes = 20'000;
   const RankMap map =
