@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/rank_words.hpp"
+#include "cli/run_record.hpp"
 #include "cli/terminal.hpp"
 #include "machine/draw.hpp"
 #include "plan/core_tree.hpp"
@@ -34,11 +36,23 @@ struct MapPlan {
   std::vector<RankPlace> places;  // of each rank
 };
 
-Result<MapPlan> make_rank_map(const RankMapOptions& options, const Machine& machine, const CpuSet& mask) {
-  auto text = sys::read_file(options.file, most_of_record);
+Result<Traffic> read_traffic(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    auto traffic = read_rank_record(file);
+    if (!traffic) return fail_in("--ranks", traffic.error());
+    return traffic;
+  }
+  auto text = sys::read_file(file, most_of_record);
   if (!text) return fail_in("--ranks", text.error());
   auto traffic = parse_rank_traffic(*text);
-  if (!traffic) return fail_in("--ranks " + options.file, traffic.error());
+  if (!traffic) return fail_in("--ranks " + file, traffic.error());
+  return traffic;
+}
+
+Result<MapPlan> make_rank_map(const RankMapOptions& options, const Machine& machine, const CpuSet& mask) {
+  auto traffic = read_traffic(options.file);
+  if (!traffic) return tl::unexpected(traffic.error());
   auto tree = CoreTree::cut(machine, mask);
   if (!tree) return tl::unexpected(tree.error());
   const int ranks = traffic->ranks();
@@ -164,7 +178,8 @@ void print_map_document(const MapPlan& plan, const std::vector<std::string>& hos
 CLI::Option* add_rank_map_options(CLI::App& command, const std::shared_ptr<RankMapOptions>& options) {
   auto* ranks =
       command.add_option("--ranks", options->file,
-                         "A file of the bytes that ranks send each other: maps ranks to nodes and PUs");
+                         "What ranks send each other, a file or the folder of nigh run --record: maps ranks "
+                         "to nodes and PUs");
   command
       .add_option("--ranks-per-node", options->per_node, "Most ranks of a node; default: evenly shared out")
       ->check(CLI::Range(1, most_ranks))

@@ -124,6 +124,56 @@ Result<Traffic> parse_rank_traffic(std::string_view text) {
   return traffic_of_matrix(text);
 }
 
+Result<RankRecord> parse_rank_record(std::string_view text) {
+  const Json root = Json::parse(text, nullptr, false);
+  if (root.is_discarded() || !root.is_object())
+    return tl::unexpected(wrong("it is not JSON, or was cut short"));
+  if (root.value("format", Json()) != "nigh-rank" || root.value("version", Json()) != 1)
+    return tl::unexpected(wrong("it is not a record of this nigh (format nigh-rank, version 1)"));
+  const Json ranks = root.value("ranks", Json()), rank = root.value("rank", Json());
+  if (!is_rank(ranks, most_ranks + 1) || ranks == 0 || !is_rank(rank, ranks.get<int>()))
+    return tl::unexpected(wrong("its \"rank\" and \"ranks\" are not numbers of a job"));
+  RankRecord out;
+  out.ranks = ranks.get<int>();
+  out.rank = rank.get<int>();
+  out.complete = root.value("complete", Json(true)) == true;
+  const Json communicators = root.value("communicators", Json::array());
+  for (const Json& communicator : communicators) {
+    if (!communicator.is_object()) return tl::unexpected(wrong("its \"communicators\" are not objects"));
+    for (const char* way : {"point_to_point", "collective", "put", "get"}) {
+      const Json rows = communicator.value(way, Json::array());
+      for (const Json& row : rows) {
+        if (!row.is_array() || row.size() < 2 || !is_rank(row[0], out.ranks) || !row[1].is_number() ||
+            !is_bytes(row[1].get<double>()))
+          return tl::unexpected(wrong(fmt::format("an entry of \"{}\" is not [rank, bytes, messages]", way)));
+        out.entries.push_back({out.rank, row[0].get<int>(), row[1].get<double>()});
+      }
+    }
+  }
+  return out;
+}
+
+Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records) {
+  const int ranks = records.front().ranks;
+  std::vector<int> missing;
+  std::vector<bool> there(static_cast<std::size_t>(ranks), false);
+  Entries entries;
+  for (const RankRecord& record : records) {
+    if (record.ranks != ranks)
+      return tl::unexpected(
+          wrong(fmt::format("it holds files of jobs of {} and of {} ranks", ranks, record.ranks)));
+    there[static_cast<std::size_t>(record.rank)] = true;
+    entries.insert(entries.end(), record.entries.begin(), record.entries.end());
+  }
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!there[static_cast<std::size_t>(rank)]) missing.push_back(rank);
+  if (!missing.empty())
+    return tl::unexpected(
+        wrong(fmt::format("{} {} of {} left no record: they ended early, or ran without nigh",
+                          missing.size() == 1 ? "rank" : "ranks", rank_list(missing), ranks)));
+  return Traffic(ranks, entries);
+}
+
 Result<std::string> write_rank_map(std::string_view form, const Machine& machine,
                                    const std::vector<RankPlace>& places,
                                    const std::vector<std::string>& hosts) {

@@ -23,6 +23,17 @@ inline constexpr int most_ranks = 65536;
 // Errors: invalid: what is wrong, and in which line or entry.
 Result<Traffic> parse_rank_traffic(std::string_view text);
 
+// A file of nigh run --record (src/mpi/record.cpp): what one rank sent to others, and read from their
+// windows.
+struct RankRecord {
+  int rank = 0, ranks = 0;
+  bool complete = true;
+  std::vector<Traffic::Entry> entries;
+};
+Result<RankRecord> parse_rank_record(std::string_view text);
+// Errors: invalid: files of several jobs, ranks that left none.
+Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records);
+
 struct RankPlace {
   int node = 0;
   CpuSet pus;  // of that node; empty: any

@@ -52,6 +52,50 @@ TEST(RankWords, RefusesWhatIsNoDocument) {
               "entry 1 of \"traffic\" is not [from, to, bytes] with ranks below 2");
 }
 
+std::string refusal_of_record(std::string_view text) {
+  const auto record = parse_rank_record(text);
+  return record ? "taken" : record.error().message;
+}
+
+TEST(RankWords, AddsUpTheRecordsOfAllRanks) {
+  const std::string start = R"({"format": "nigh-rank", "version": 1, "ranks": 3, )";
+  const std::string texts[] = {
+      R"("rank": 0, "communicators": [{"name": "x", "point_to_point": [[1, 10, 2]], "get": [[2, 5, 1]]},)"
+      R"( {"name": "y", "collective": [[1, 3, 1]]}]})",
+      R"("rank": 1, "communicators": [{"name": "x", "put": [[0, 100, 1], [1, 7, 1]]}]})",
+      R"("rank": 2, "communicators": []})"};
+  std::vector<RankRecord> records;
+  for (const std::string& text : texts) {
+    auto record = parse_rank_record(start + text);
+    ASSERT_TRUE(record) << record.error().message;
+    records.push_back(*record);
+  }
+  const auto traffic = traffic_of_records(records);
+  ASSERT_TRUE(traffic);
+  EXPECT_EQ(traffic->total(), 118);
+  EXPECT_EQ(traffic->of(0)[0].bytes, 113);
+  records.pop_back();
+  EXPECT_EQ(traffic_of_records(records).error().message,
+            "rank 2 of 3 left no record: they ended early, or ran without nigh");
+  records.push_back({.rank = 0, .ranks = 2, .entries = {}});
+  EXPECT_EQ(traffic_of_records(records).error().message, "it holds files of jobs of 3 and of 2 ranks");
+}
+
+TEST(RankWords, RefusesWhatIsNoRecord) {
+  EXPECT_EQ(refusal_of_record("{\"format\": \"nigh-ra"), "it is not JSON, or was cut short");
+  EXPECT_EQ(refusal_of_record(R"({"format": "nigh-rank", "version": 2})"),
+            "it is not a record of this nigh (format nigh-rank, version 1)");
+  const std::string start = R"({"format": "nigh-rank", "version": 1, )";
+  for (const char* numbers : {R"("rank": 3, "ranks": 3)", R"("rank": -1, "ranks": 3)", R"("rank": 0)",
+                              R"("rank": 0, "ranks": 1e9)"})
+    EXPECT_EQ(refusal_of_record(start + numbers + "}"),
+              "its \"rank\" and \"ranks\" are not numbers of a job");
+  for (const char* row : {"[3, 1, 1]", "[0]", "5", "[0, -1, 1]"})
+    EXPECT_EQ(
+        refusal_of_record(start + R"("rank": 0, "ranks": 3, "communicators": [{"put": [)" + row + "]}]}"),
+        "an entry of \"put\" is not [rank, bytes, messages]");
+}
+
 TEST(RankWords, WritesRankfilesAndHosts) {
   const auto machine = load_machine("synthetic:pack:2 core:2 pu:2");
   ASSERT_TRUE(machine);

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "cli/run_record.hpp"
 #include "cli/start_check.hpp"
 #include "cli/watch.hpp"
 #include "machine/load.hpp"
@@ -216,6 +217,7 @@ int run(const RunOptions& given) {
   if (auto self = sys::own_executable(); !self && options.ranks == 0)
     return start_without_us(options, self.error().message);
   if (auto prepared = prepare_memory(options); !prepared) return run_failed(prepared.error().message);
+  if (auto prepared = prepare_record(options); !prepared) return run_failed(prepared.error().message);
   if (options.watch && !options.dry_run)
     if (auto set = set_watch_policy(options); !set) return run_failed("--watch: " + set.error().message);
   if (options.ranks > 0) return run_ranks(options, *own);
@@ -294,6 +296,10 @@ void add_run(CLI::App& app, int& status) {
       ->needs(watch);
   command->add_option("--share", options->share, "Share between ranks also: data (static variables)")
       ->check(CLI::IsMember({"data"}));
+  command
+      ->add_option("--record", options->record,
+                   "Record in this folder what MPI ranks send each other, for nigh plan --ranks")
+      ->excludes(ranks);
   add_memory_options(*command, options);
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")

@@ -9,6 +9,7 @@
 #include "cli/forward_words.hpp"
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "cli/run_record.hpp"
 #include "cli/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
@@ -42,6 +43,7 @@ void preload_first(LaunchEnvironment& environment, const std::string& library) {
 
 Result<void> set_space_variables(LaunchEnvironment& environment, const RunOptions& options) {
   if (!options.share.empty()) set_variable(environment, "NIGH_SHARE", options.share);
+  if (!options.record.empty()) set_variable(environment, "NIGH_RECORD", record_folder(options));
   if (options.explain.empty() && options.explain_file.empty()) {
     if (options.json && !options.dry_run)
       return fail(Errc::invalid, "--json is the form of --explain or --dry-run; give one of them");

@@ -17,6 +17,7 @@
 #include "mpi/library.hpp"
 #include "mpi/library_check.hpp"
 #include "mpi/process.hpp"
+#include "mpi/record.hpp"
 
 extern "C" {
 #define NIGH_MPI(part, name, ...) \
@@ -159,6 +160,8 @@ const Table& table() {
   return made;
 }
 
+void install(Function function, Entry entry) { g_front->cover(function, wrap(function, entry)); }
+
 }  // namespace
 
 const Front& front() { return *g_front; }
@@ -166,7 +169,7 @@ const char* unknown_receiver() { return g_unknown_receiver; }
 
 void cover(Function function) {
   const int i = static_cast<int>(function);
-  if (table().rows[i].ours) g_front->cover(function, table().rows[i].ours);
+  if (table().rows[i].ours) install(function, table().rows[i].ours);
 }
 
 void cover(Part part, bool on) {
@@ -174,7 +177,7 @@ void cover(Part part, bool on) {
   for (int i = 0; i < function_count; ++i)
     if (function_parts[i] == part) {
       const Entry ours = on ? table().rows[i].ours : nullptr;
-      g_front->cover(static_cast<Function>(i), ours);
+      install(static_cast<Function>(i), ours);
     }
 }
 
@@ -182,8 +185,13 @@ void cover_waiting() {
   for (int i = 0; i < function_count; ++i) {
     const Row& row = table().rows[i];
     const bool ours = row.ours && g_covered[static_cast<int>(function_parts[i])];
-    if (row.around && !ours) g_front->cover(static_cast<Function>(i), row.around);
+    if (row.around && !ours) install(static_cast<Function>(i), row.around);
   }
+}
+
+void cover_nothing() {
+  for (int i = 0; i < function_count; ++i) install(static_cast<Function>(i), nullptr);
+  for (const Function one : {Function::Finalize, Function::Abort}) cover(one);
 }
 
 bool is_covered(Function function) { return table().rows[static_cast<int>(function)].ours != nullptr; }

@@ -16,6 +16,8 @@ const char* unknown_receiver();
 void cover(Function function);
 // All functions of a part: ours, or the library's again.
 void cover(Part part, bool on);
+// All functions are the library's, but for the end of MPI.
+void cover_nothing();
 // Around those functions of the library that may wait for peers, as things are covered now: an Away, and the
 // account.
 void cover_waiting();

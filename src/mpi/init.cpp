@@ -14,6 +14,7 @@
 #include "mpi/nbc.hpp"
 #include "mpi/ours.hpp"
 #include "mpi/process.hpp"
+#include "mpi/record.hpp"
 #include "mpi/reserve.hpp"
 #include "sys/process_here.hpp"
 
@@ -75,7 +76,16 @@ bool set_up_all() {
   return true;
 }
 
+void write_record_at_exit() {
+  if (sys::own_pid() == g_pid) record_write();
+}
+
 void set_up() noexcept {
+  if (record_start()) {
+    cover_nothing();
+    g_pid = sys::own_pid();
+    std::atexit(write_record_at_exit);
+  }
   try {
     set_up_all();
   } catch (const std::exception&) {
@@ -106,11 +116,13 @@ int nigh_mpi_Init_thread(int* argc, char*** argv, int wanted, int* given) {
 }
 
 int nigh_mpi_Abort(MPI_Comm comm, int code) {
+  record_write();
   tell_early("called MPI_Abort");
   return real().Abort(comm, code);
 }
 
 int nigh_mpi_Finalize() {
+  record_write();
   const int code = real().Finalize();
   take_down();  // where the library deletes no attributes
   print_account();

@@ -373,7 +373,42 @@ def mask() -> None:
             assert seen == {cpu}, f"NIGH_MASK={cpu}: threads on {seen}"
 
 
-CASES = {"bind": bind, "quiet": quiet, "hybrid": hybrid, "watch": watch, "openmpi": lambda: mpi("openmpi"),
+def record() -> None:
+    """--record: with or without --mpi, from another folder, of a relative name; nothing else writes there."""
+    kind = next((kind for kind in ("openmpi", "mpich") if shutil.which(f"mpirun.{kind}") and shutil.which(f"mpicc.{kind}")), "")
+    if not kind or not (LIB / f"libnigh-mpi-{kind}.so").exists():
+        skip("mpi", "there is no MPI here")
+    job = [f"mpirun.{kind}", *(["--oversubscribe"] if kind == "openmpi" else []), "-n", "2"]
+
+    def refused(*words: str) -> str:
+        got = subprocess.run([NIGH, "run", *words, "--", "true"], capture_output=True, text=True, timeout=100)
+        assert got.returncode == 125 and got.stderr.count("\n") == 1, got
+        return got.stderr
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled([f"mpicc.{kind}"], SENDS, folder)
+        os.chdir(folder)
+        for how in ([], ["--mpi"], ["--only", "mpi"]):
+            shutil.rmtree("talk", ignore_errors=True)
+            run(NIGH, "run", *how, "--dry-run", "--record", "talk/new", "--", *job, program)
+            assert not Path("talk").exists(), "a dry run made the folder"
+            run(NIGH, "run", *how, "--record", "talk/new", "--", "sh", "-c", f"cd /; {' '.join(job)} {program}")
+            assert sorted(os.listdir("talk/new/2-ranks-1")) == ["rank-0.json", "rank-1.json"], how
+            told = run(NIGH, "plan", "--ranks", "talk/new", "--nodes", "2", "--json")
+            assert json.loads(told.stdout)["bytes"] == 5 * 103000, told
+        assert "talk/new holds a record already; name another folder" in refused("--record", "talk/new")
+        for how in (["--off", "mpi"], ["--only", "teams"], ["--teams", "2,compact"]):
+            assert "--record counts what MPI ranks send each other" in refused("--record", "x", *how), how
+        Path("file").touch()
+        assert "file is no folder" in refused("--record", "file")
+        assert "can't make /proc/nigh/x" in refused("--record", "/proc/nigh/x")
+        os.mkdir("empty")
+        none = subprocess.run([NIGH, "plan", "--ranks", "empty"], capture_output=True, text=True, timeout=100)
+        assert none.returncode == 1 and "empty holds no record (nigh run --record empty -- mpirun ...)" in none.stderr, none
+        os.chdir("/")
+
+
+CASES = {"bind": bind, "record": record, "quiet": quiet, "hybrid": hybrid, "watch": watch, "openmpi": lambda: mpi("openmpi"),
          "mpich": lambda: mpi("mpich"), "fft": fft, "mask": mask, "aside": aside}
 
 if __name__ == "__main__":

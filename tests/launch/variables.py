@@ -20,7 +20,7 @@ BUILD = Path(sys.argv[2]).resolve()
 NIGH = str(BUILD / "bin" / "nigh")
 JUNK = ("abc", "", "-1", "99999999999999999999", "nan", "1e9", "0x10", "4 ", " 4", "4\n", "\x1b[31m")
 # What everybody may read as it is: texts of any kind, and flags that are set or not.
-TEXTS = {"NIGH_EXPLAIN", "NIGH_EXPLAIN_FILE", "NIGH_STRIPPED", "NIGH_KEEP_ENV", "NIGH_QUIET", "NIGH_MACHINE", "NIGH_BENCH_DIR",
+TEXTS = {"NIGH_EXPLAIN", "NIGH_EXPLAIN_FILE", "NIGH_RECORD", "NIGH_STRIPPED", "NIGH_KEEP_ENV", "NIGH_QUIET", "NIGH_MACHINE", "NIGH_BENCH_DIR",
          "NIGH_SNMALLOC", "NIGH_CURES_OFF", "NIGH_JOB", "NIGH_RANK", "NIGH_FFT_LOCAL", "NIGH_SHMEM_BYTES", "NIGH_MASK"}
 # Read before libc is there to tell of junk; the first two once more when it is, the third is of nigh run alone.
 BEFORE_LIBC = {"NIGH_TEAMS", "NIGH_RANK_SHARE", "NIGH_RANK_SHARES"}

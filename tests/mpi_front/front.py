@@ -292,6 +292,71 @@ def case_account(mpi):
         expect(early.get("early") == words and early["functions"]["MPI_Ssend"]["bytes"] == 100000, f"{how}: {early}")
 
 
+def recorded(mpi, words, **env):
+    """way -> {(from, to): (bytes, messages)} of all communicators, and their names by rank."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = dict(LD_PRELOAD=mpi.front, NIGH_RECORD=folder + "/here", **env)
+        for job in ("1", "2"):  # the second job of the same size has a folder of its own
+            status, _, err = mpi.run([(4, env, mpi.program("record") + words)])
+            expect(status == 0 and err == "", f"status {status}: {err}")
+        ways, names = {}, {}
+        for rank in range(4):
+            texts = [json.loads((Path(folder) / "here" / f"4-ranks-{job}" / f"rank-{rank}.json").read_text()) for job in (1, 2)]
+            expect(texts[0] == texts[1], f"{texts[0]} and {texts[1]}")
+            told = texts[0]
+            expect((told["format"], told["version"], told["rank"], told["ranks"], told["complete"]) == ("nigh-rank", 1, rank, 4, True), told)
+            names[rank] = sorted(one["name"] for one in told["communicators"])
+            for one in told["communicators"]:
+                for way in ("point_to_point", "collective", "put", "get"):
+                    for to, size, messages in one.get(way, []):
+                        before = ways.setdefault(way, {}).get((rank, to), (0, 0))
+                        ways[way][rank, to] = (before[0] + size, before[1] + messages)
+        plan = subprocess.run([mpi.libdir.parent / "bin" / "nigh", "plan", "--json", "--nodes", "2", "--ranks", folder + "/here/4-ranks-1"],
+                              capture_output=True, text=True)
+        (Path(folder) / "here/4-ranks-2/rank-2.json").write_text("")  # as of a rank that was killed
+        killed = subprocess.run([mpi.libdir.parent / "bin" / "nigh", "plan", "--ranks", folder + "/here/4-ranks-2"], capture_output=True, text=True)
+        several = subprocess.run([mpi.libdir.parent / "bin" / "nigh", "plan", "--ranks", folder + "/here"], capture_output=True, text=True)
+    expect(several.returncode == 1 and "holds 2 jobs: name one" in several.stderr, several.stderr)
+    expect(killed.returncode == 1 and "rank 2 of 4 left no record" in killed.stderr, killed.stderr)
+    expect(plan.returncode == 0, plan.stderr)
+    total = sum(size for way in ways.values() for (a, b), (size, _) in way.items() if a != b)
+    expect(json.loads(plan.stdout)["bytes"] == total, f"{plan.stdout[:300]}, not {total} bytes")
+    return ways, names
+
+
+def case_record(mpi):
+    """NIGH_RECORD: who sends whom how much, with and without our own messages; and what nigh plan makes of it."""
+    for env in ({}, {"NIGH_MPI_P2P": "off", "NIGH_MPI_COLL": "off", "NIGH_MPI_RMA": "off"}, {"NIGH_SPACE": "off"}):
+        ways, names = recorded(mpi, [], **env)
+        want = {(0, 3): (50010, 2), (1, 2): (300, 1), (2, 1): (300, 1), (0, 2): (210, 3), (2, 0): (210, 3), (1, 3): (210, 3), (3, 1): (210, 3)}
+        expect(ways["point_to_point"] == want, f"{env}: {ways['point_to_point']}")
+        ring = {(rank, (rank + by) % 4): (9, 1) for rank in range(4) for by in (1, 3)}
+        expect(ways["collective"] == ring, f"{env}: {ways['collective']}")
+        expect((ways["put"], ways["get"]) == ({(3, 0): (600, 1)}, {(3, 1): (400, 1)}), f"{env}: {ways}")
+        expect('a "pair" ?' in names[0] and "MPI_COMM_WORLD" in names[0], names)
+    sends = {}
+
+    def add(a, b, size):
+        if a != b:
+            before = sends.get((a, b), (0, 0))
+            sends[a, b] = (before[0] + size, before[1] + 1)
+
+    status, _, err = mpi.run([(4, dict(LD_PRELOAD=mpi.front, NIGH_RECORD="/proc/nigh"), mpi.program("record"))])
+    expect(status == 0 and err.count("can't be recorded: /proc/nigh: ") == 4, f"status {status}: {err}")
+    ways, _ = recorded(mpi, ["collectives"])
+    for rank in range(4):
+        for other in range(4):
+            add(1, other, 1) if rank == 1 else None  # Bcast
+            add(0, other, 10 * (other + 1)) if rank == 0 else None  # Scatterv
+            for size in (8, 7, 10 * (rank + 1), 200, 10 * (other + 1), 5):  # Allreduce, Allgather(v), Alltoall, w, v in place
+                add(rank, other, size)
+        add(rank, 2, 8)  # Reduce
+        add(rank, 3, 100)  # Gather
+        if rank < 3:
+            add(rank, rank + 1, 4)  # Exscan
+    expect(ways == {"collective": sends}, f"{ways['collective']}, not {sends}")
+
+
 def case_python(mpi):
     probe = subprocess.run([PYTHON, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
                            capture_output=True, text=True, timeout=60)

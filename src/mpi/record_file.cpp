@@ -1,0 +1,115 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/record_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace nigh::mpi::record {
+namespace {
+
+char g_path[4096] = {};  // or of what can't be made
+int g_rank = 0, g_ranks = 0;
+
+void write_quoted(std::FILE* file, const char* text) {
+  std::fputc('"', file);
+  for (; *text; ++text) {
+    const auto c = static_cast<unsigned char>(*text);
+    if (c == '"' || c == '\\')
+      std::fprintf(file, "\\%c", c);
+    else if (c < ' ')
+      std::fprintf(file, "\\u%04x", c);
+    else
+      std::fputc(c < 128 ? c : '?', file);  // names are any bytes, JSON is UTF-8
+  }
+  std::fputc('"', file);
+}
+
+bool sends_anything(const Group& group, Way way) {
+  for (int peer = 0; peer < group.peers; ++peer)
+    if (group.cell(way, peer).messages != 0) return true;
+  return false;
+}
+
+void write_group(std::FILE* file, const Group& group) {
+  std::fputs("{\"name\": ", file);
+  write_quoted(file, group.name);
+  std::fprintf(file, ", \"size\": %d", group.peers);
+  for (int i = 0; i < ways; ++i) {
+    const auto way = static_cast<Way>(i);
+    if (!sends_anything(group, way)) continue;
+    std::fprintf(file, ", \"%s\": [", way_names[i]);
+    const char* comma = "";
+    for (int peer = 0; peer < group.peers; ++peer) {
+      const Cell& cell = group.cell(way, peer);
+      if (cell.messages == 0 || group.world[peer] < 0) continue;
+      std::fprintf(file, "%s[%d, %llu, %llu]", comma, group.world[peer],
+                   static_cast<unsigned long long>(cell.bytes),
+                   static_cast<unsigned long long>(cell.messages));
+      comma = ", ";
+    }
+    std::fputc(']', file);
+  }
+  std::fputc('}', file);
+}
+
+void write_groups(std::FILE* file, const Group* groups, bool complete) {
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) host[0] = 0;
+  std::fprintf(
+      file,
+      "{\"format\": \"nigh-rank\", \"version\": 1, \"rank\": %d, \"ranks\": %d, \"complete\": %s, \"host\": ",
+      g_rank, g_ranks, complete ? "true" : "false");
+  write_quoted(file, host);
+  std::fputs(", \"communicators\": [", file);
+  const char* comma = "";
+  for (const Group* group = groups; group; group = group->next) {
+    std::fprintf(file, "%s\n  ", comma);
+    write_group(file, *group);
+    comma = ",";
+  }
+  std::fputs("\n]}\n", file);
+}
+
+}  // namespace
+
+bool create_file(const char* folder, int rank, int ranks) {
+  g_rank = rank;
+  g_ranks = ranks;
+  std::snprintf(g_path, sizeof g_path, "%s", folder);
+  if (::mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
+  for (int job = 1; job < 100'000; ++job) {
+    const int length = std::snprintf(g_path, sizeof g_path, "%s/%d-ranks-%d", folder, g_ranks, job);
+    if (length < 0 || static_cast<std::size_t>(length) + 32 > sizeof g_path)
+      return errno = ENAMETOOLONG, false;
+    if (::mkdir(g_path, 0777) != 0 && errno != EEXIST) return false;
+    std::snprintf(g_path + length, sizeof g_path - static_cast<std::size_t>(length), "/rank-%d.json", g_rank);
+    const int fd = ::open(g_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0) return ::close(fd), true;
+    if (errno != EEXIST) return false;
+  }
+  return errno = EEXIST, false;
+}
+
+bool write_file(const Group* groups, bool complete) {
+  const int fd = ::open(g_path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+  std::FILE* const file = fd >= 0 ? ::fdopen(fd, "w") : nullptr;
+  if (!file) return false;
+  write_groups(file, groups, complete);
+  const bool written = std::ferror(file) == 0;
+  return std::fclose(file) == 0 && written;
+}
+
+const char* why_unwritten() {
+  static char why[sizeof g_path + 256];
+  std::snprintf(why, sizeof why, "what this rank sends can't be recorded: %s: %s", g_path,
+                std::strerror(errno));
+  return why;
+}
+
+}  // namespace nigh::mpi::record

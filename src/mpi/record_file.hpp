@@ -1,0 +1,43 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The file in which a rank records what it sends to each other one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nigh::mpi::record {
+
+enum class Way { point_to_point, collective, put, get, count };
+constexpr int ways = static_cast<int>(Way::count);
+constexpr const char* way_names[ways] = {"point_to_point", "collective", "put", "get"};
+
+struct Cell {
+  std::uint64_t bytes = 0, messages = 0;
+};
+
+// Ranks that know each other by one or more communicators of one name, or by windows.
+struct Group {
+  Group* next = nullptr;
+  char name[512] = {};
+  int rank = 0, peers = 0;
+  bool inter = false;
+  int* world = nullptr;   // peer -> rank in MPI_COMM_WORLD, or negative
+  Cell* cells = nullptr;  // ways x peers
+
+  [[nodiscard]] Cell& cell(Way way, int peer) const {
+    return cells[static_cast<std::size_t>(way) * static_cast<std::size_t>(peers) +
+                 static_cast<std::size_t>(peer)];
+  }
+};
+
+// In the folder of the first job of so many ranks that has no file of this rank yet. False: see
+// why_unwritten().
+bool create_file(const char* folder, int rank, int ranks);
+// Fills it; `complete`: nothing was left out for lack of memory.
+bool write_file(const Group* groups, bool complete);
+// The sentence for the user, by errno.
+const char* why_unwritten();
+
+}  // namespace nigh::mpi::record
