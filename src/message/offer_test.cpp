@@ -125,6 +125,74 @@ TEST(Offers, PrivateBytesAreCopiedAtOnce) {
   });
 }
 
+TEST(Offers, CopiesStayBelowTheirLimit) {
+  std::atomic<std::uint64_t> name = 0;
+  run_ranks(2, [&](ThreadRank r) {
+    Offers offers(r.space, r.waiter);
+    offers.set_tuning({.most_copied = 100'000});
+    const auto data = pattern(40'000, 4);
+    if (r.rank == 0) {
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_TRUE(offers.has_room(data.size()));
+        Offer* offer = offers.open(data.data(), nullptr, data.size(), to_rank(1));
+        ASSERT_TRUE(offers.stage(offer));
+        name = Offers::name_of(offer);
+        offers.close(offer);
+      }
+      EXPECT_FALSE(offers.has_room(data.size()));
+      EXPECT_TRUE(offers.has_room(20'000));
+      r.meet();
+      r.meet();
+      EXPECT_TRUE(offers.has_room(data.size()));  // one of them was received
+      EXPECT_FALSE(offers.has_room(2 * data.size()));
+    } else {
+      r.meet();
+      std::vector<char> got(data.size());
+      offers.take(offers.find(0, name), got.data(), nullptr, got.size());
+      r.meet();
+    }
+  });
+}
+
+TEST(Offers, KeepsBuffersOfCopiesBySize) {
+  constexpr int small = 8;
+  std::atomic<std::uint64_t> names[small + 2];
+  run_ranks(2, [&](ThreadRank r) {
+    Offers offers(r.space, r.waiter);
+    offers.set_tuning({.kept_bytes = 140'000, .most_copied = 1});
+    const std::size_t sizes[small + 2] = {3000, 3000, 3000, 3000, 3000, 3000, 3000, 3000, 40'000, 40'000};
+    const auto* book = static_cast<const Book*>(r.waiter.front().offers[0].load(std::memory_order_acquire));
+    const auto data = pattern(40'000, 5);
+    if (r.rank == 0) {
+      for (int i = 0; i < small + 2; ++i) {
+        Offer* offer = offers.open(data.data(), nullptr, sizes[i], to_rank(1));
+        ASSERT_TRUE(offers.stage(offer));
+        names[i] = Offers::name_of(offer);
+        offers.close(offer);
+      }
+      EXPECT_EQ(book->kept_bytes, 0u);
+      r.meet();
+      r.meet();
+      offers.has_room(2);  // takes back all that were received
+      // Two of 64 KiB and those of the eight of 4 KiB that fit beside them.
+      EXPECT_EQ(book->kept_bytes, 2u * 65'536 + 2u * 4096);
+      Offer* large = offers.open(data.data(), nullptr, 40'000, to_rank(1));
+      ASSERT_TRUE(offers.stage(large));
+      EXPECT_EQ(book->kept_bytes, 65'536u + 2u * 4096);  // it has a kept one of its size
+      offers.withdraw(large);
+      EXPECT_EQ(book->kept_bytes, 2u * 65'536 + 2u * 4096);
+      r.meet();
+    } else {
+      r.meet();
+      std::vector<char> got(data.size());
+      for (int i = 0; i < small + 2; ++i)
+        offers.take(offers.find(0, names[i]), got.data(), nullptr, got.size());
+      r.meet();
+      r.meet();
+    }
+  });
+}
+
 TEST(Offers, StrayNamesFindNothing) {
   std::atomic<std::uint64_t> name = 0;
   run_ranks(3, [&](ThreadRank r) {
