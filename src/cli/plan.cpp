@@ -18,7 +18,7 @@
 #include "cli/commands.hpp"
 #include "cli/plan_ranks.hpp"
 #include "cli/plan_transpose.hpp"
-#include "cli/rank_words.hpp"
+#include "cli/rank_map_words.hpp"
 #include "cli/terminal.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
@@ -227,7 +227,8 @@ void add_plan(CLI::App& app, int& status) {
       ->add_option(
           "--as", options->as,
           "Print the plan in others' words: omp (OMP_PLACES), gomp (GOMP_CPU_AFFINITY), likwid, slurm; of "
-          "ranks: rankfile (Open MPI), hosts (a line for each rank: SLURM_HOSTFILE, Hydra)")
+          "ranks: rankfile (Open MPI), hosts (a line for each rank: SLURM_HOSTFILE, Hydra), rankmap (MPICH "
+          "5)")
       ->excludes(transpose)
       ->excludes(json)
       ->excludes(svg);
@@ -242,7 +243,7 @@ void add_plan(CLI::App& app, int& status) {
     const bool known = options->as.empty() || names_form(options->as, !ranks->empty());
     if (!known)
       throw CLI::ValidationError("--as", ranks->empty() ? "takes omp, gomp, likwid or slurm for teams"
-                                                        : "takes rankfile or hosts for ranks");
+                                                        : "takes rankfile, hosts or rankmap for ranks");
     if (words->curves && !options->json) throw CLI::RequiresError("--curves", "--json");
     map->nodes = words->nodes;
     if (!ranks->empty())

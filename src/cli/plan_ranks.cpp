@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/rank_map_words.hpp"
 #include "cli/rank_words.hpp"
 #include "cli/run_record.hpp"
 #include "cli/terminal.hpp"
@@ -75,7 +76,8 @@ Result<MapPlan> make_rank_map(const RankMapOptions& options, const Machine& mach
   for (const int slot : out.best.slot) {
     const int here = node[static_cast<std::size_t>(slot)];
     const auto first = std::lower_bound(node.begin(), node.end(), here) - node.begin();
-    out.places.push_back({here, bound ? out.shares[static_cast<std::size_t>(slot - first)] : CpuSet()});
+    const CpuSet pus = bound ? out.shares[static_cast<std::size_t>(slot - first)] : CpuSet();
+    out.places.push_back({here, pus, slot_words(machine, pus)});
   }
   return out;
 }
@@ -166,7 +168,8 @@ void print_map_document(const MapPlan& plan, const std::vector<std::string>& hos
   auto& ranks = out["ranks"] = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < plan.places.size(); ++rank) {
     const RankPlace& place = plan.places[rank];
-    nlohmann::ordered_json entry = {{"rank", rank}, {"node", place.node}, {"pus", place.pus.to_list()}};
+    nlohmann::ordered_json entry = {
+        {"rank", rank}, {"node", place.node}, {"pus", place.pus.to_list()}, {"slot", place.slot}};
     if (!hosts.empty()) entry["host"] = printable(hosts[static_cast<std::size_t>(place.node)]);
     ranks.push_back(std::move(entry));
   }
@@ -197,7 +200,7 @@ int run_rank_map(const RankMapOptions& options, const Machine& machine, const Cp
     return report_failure(
         "plan", fmt::format("--hosts names {} nodes, and the map has {}", options.hosts.size(), plan->nodes));
   if (!options.as.empty()) {
-    auto lines = write_rank_map(options.as, plan->machine, plan->places, options.hosts);
+    auto lines = write_rank_map(options.as, plan->places, options.hosts);
     if (!lines) return report_failure("plan", "--as: " + lines.error().message);
     std::fputs(lines->c_str(), stdout);
   } else if (options.json) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 namespace nigh::cli {
@@ -96,26 +95,6 @@ Result<Traffic> traffic_of_matrix(std::string_view text) {
   return Traffic(static_cast<int>(ranks), entries);
 }
 
-// "0:0-3;1:0-3": cores of each package, by their logical numbers.
-std::string slot_words(const Machine& machine, const CpuSet& pus) {
-  const std::vector<int> packages = machine.of_kind(Kind::package), cores = machine.of_kind(Kind::core);
-  std::map<int, CpuSet> chosen;
-  std::map<int, int> next;  // logical number of the next core of each package
-  for (const int core : cores) {
-    const CpuSet& own = machine.objects[static_cast<std::size_t>(core)].pus;
-    int package = 0;
-    for (std::size_t p = 0; p < packages.size(); ++p)
-      if (own.intersects(machine.objects[static_cast<std::size_t>(packages[p])].pus))
-        package = static_cast<int>(p);
-    const int number = next[package]++;
-    if (own.intersects(pus)) chosen[package].set(number);
-  }
-  std::string out;
-  for (const auto& [package, numbers] : chosen)
-    out += fmt::format("{}{}:{}", out.empty() ? "" : ";", package, numbers.to_list());
-  return out.empty() ? "0:*" : out;
-}
-
 }  // namespace
 
 Result<Traffic> parse_rank_traffic(std::string_view text) {
@@ -172,26 +151,6 @@ Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records) {
         wrong(fmt::format("{} {} of {} left no record: they ended early, or ran without nigh",
                           missing.size() == 1 ? "rank" : "ranks", rank_list(missing), ranks)));
   return Traffic(ranks, entries);
-}
-
-Result<std::string> write_rank_map(std::string_view form, const Machine& machine,
-                                   const std::vector<RankPlace>& places,
-                                   const std::vector<std::string>& hosts) {
-  std::size_t nodes = 0;
-  for (const RankPlace& place : places) nodes = std::max(nodes, static_cast<std::size_t>(place.node) + 1);
-  if (hosts.empty() && nodes > 1)
-    return tl::unexpected(wrong(fmt::format("{} nodes have no names: say them with --hosts", nodes)));
-  if (!hosts.empty() && hosts.size() < nodes)
-    return tl::unexpected(
-        wrong(fmt::format("--hosts names {} nodes, and the map has {}", hosts.size(), nodes)));
-  std::string out;
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    const RankPlace& place = places[rank];
-    const std::string host = hosts.empty() ? "localhost" : hosts[static_cast<std::size_t>(place.node)];
-    out += form == "hosts" ? host + '\n'
-                           : fmt::format("rank {}={} slot={}\n", rank, host, slot_words(machine, place.pus));
-  }
-  return out;
 }
 
 std::string rank_list(const std::vector<int>& ranks) {

@@ -34,19 +34,6 @@ Result<RankRecord> parse_rank_record(std::string_view text);
 // Errors: invalid: files of several jobs, ranks that left none.
 Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records);
 
-struct RankPlace {
-  int node = 0;
-  CpuSet pus;  // of that node; empty: any
-};
-
-// "rankfile" (Open MPI's --rankfile: a node and its cores by package for each rank) and "hosts" (a node for
-// each rank: SLURM_HOSTFILE for srun --distribution=arbitrary, Hydra's -f).
-inline constexpr const char* rank_map_forms[] = {"rankfile", "hosts"};
-// Without `hosts` the only node is localhost. Errors: invalid: fewer names than nodes.
-Result<std::string> write_rank_map(std::string_view form, const Machine& machine,
-                                   const std::vector<RankPlace>& places,
-                                   const std::vector<std::string>& hosts);
-
 // "0-3, 7".
 std::string rank_list(const std::vector<int>& ranks);
 

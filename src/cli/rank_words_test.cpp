@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/load.hpp"
-
 namespace nigh::cli {
 namespace {
 
@@ -94,21 +92,6 @@ TEST(RankWords, RefusesWhatIsNoRecord) {
     EXPECT_EQ(
         refusal_of_record(start + R"("rank": 0, "ranks": 3, "communicators": [{"put": [)" + row + "]}]}"),
         "an entry of \"put\" is not [rank, bytes, messages]");
-}
-
-TEST(RankWords, WritesRankfilesAndHosts) {
-  const auto machine = load_machine("synthetic:pack:2 core:2 pu:2");
-  ASSERT_TRUE(machine);
-  const std::vector<RankPlace> places = {
-      {1, *CpuSet::parse("0-3")}, {0, *CpuSet::parse("6-7")}, {0, *CpuSet::parse("2-5")}, {1, {}}};
-  EXPECT_EQ(*write_rank_map("rankfile", *machine, places, {"a", "b"}),
-            "rank 0=b slot=0:0-1\nrank 1=a slot=1:1\nrank 2=a slot=0:1;1:0\nrank 3=b slot=0:*\n");
-  EXPECT_EQ(*write_rank_map("rankfile", *machine, {places[1]}, {}), "rank 0=localhost slot=1:1\n");
-  EXPECT_EQ(*write_rank_map("hosts", *machine, places, {"a", "b"}), "b\na\na\nb\n");
-  EXPECT_EQ(write_rank_map("hosts", *machine, places, {}).error().message,
-            "2 nodes have no names: say them with --hosts");
-  EXPECT_EQ(write_rank_map("rankfile", *machine, places, {"a"}).error().message,
-            "--hosts names 1 nodes, and the map has 2");
 }
 
 TEST(RankWords, FoldsLists) { EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8"); }

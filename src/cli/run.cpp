@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "cli/run_map.hpp"
 #include "cli/run_record.hpp"
 #include "cli/start_check.hpp"
 #include "cli/watch.hpp"
@@ -213,7 +214,9 @@ int run(const RunOptions& given) {
     return run_failed("say what to run: nigh run -- ./app, nigh run -- mpirun -n 4 ./app");
   auto profiled = with_profile(given);
   if (!profiled) return run_failed(profiled.error().message);
-  const RunOptions& options = *profiled;
+  auto mapped = with_rank_map(*profiled);
+  if (!mapped) return run_failed(mapped.error().message);
+  const RunOptions& options = *mapped;
   if (auto self = sys::own_executable(); !self && options.ranks == 0)
     return start_without_us(options, self.error().message);
   if (auto prepared = prepare_memory(options); !prepared) return run_failed(prepared.error().message);
@@ -300,6 +303,7 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--record", options->record,
                    "Record in this folder what MPI ranks send each other, for nigh plan --ranks")
       ->excludes(ranks);
+  add_rank_map_option(*command, options);
   add_memory_options(*command, options);
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")

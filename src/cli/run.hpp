@@ -36,6 +36,7 @@ struct RunOptions {
   int threads = 0;                     // OMP_NUM_THREADS; 0: as the user has it
   std::vector<std::string> only, off;  // "mpi", "teams"
   std::string record;                  // the folder of what ranks send each other
+  std::string rank_map;                // the file of where ranks start
   bool no_profile = false;
   bool json = false, dry_run = false, keep_env = false, quiet = false;
   std::vector<std::string> command;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -271,6 +272,16 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   if (is_fifo && (error == ENXIO || error == EAGAIN))
     return fail(Errc::io, "can't write " + path + ": it is a FIFO, and nobody reads it", error);
   return io_error("can't write " + path, error);
+}
+
+Result<std::string> inherited_file(const char* name, const std::string& text) {
+  const int fd = ::memfd_create(name, 0);
+  if (fd < 0) return io_error("can't make a file of memory", errno);
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const int error = put(fd, text);
+  if (error == 0) return path;
+  ::close(fd);
+  return io_error("can't write a file of memory", error);
 }
 
 bool is_replaced(const std::string& path) {

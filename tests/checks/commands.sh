@@ -77,7 +77,7 @@ refused 2 'excludes' plan --teams 2,scatter --transpose 10x10
 refused 2 'excludes' plan --transpose 10x10 --svg
 refused 2 '--nodes requires --transpose or --ranks' plan --teams 2,scatter --nodes 2
 refused 2 'takes omp, gomp, likwid or slurm' plan --teams 2,scatter --as rankfile
-refused 2 'takes rankfile or hosts' plan --ranks matrix --as omp
+refused 2 'takes rankfile, hosts or rankmap' plan --ranks matrix --as omp
 refused 2 'excludes' plan --teams 2,scatter --ranks matrix
 refused 1 "can't open no-such-file" plan --ranks no-such-file
 refused 2 '--curves requires --json' plan --transpose 10x10 --curves

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testing import HERE, bed, check, main, skip, steadily
+from testing import HERE, bed, check, main, map_of_four, skip, steadily
 
 BUILD, CASE, LIBRARY = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
 NIGH = BUILD / "bin" / "nigh"
@@ -132,10 +132,24 @@ def hybrid():
     check("nothing is changed" in told.err and told.out.count("with none threads") == 4, f"it does not stand aside: {told}")
 
 
+def mapped():
+    """`nigh run --rank-map`: ranks on the hosts that the map says, those of a host beside each other for us, too."""
+    build(f"mpicc.{LIBRARY}", HERE / "ranks.c", "-Wno-stringop-overflow")
+    run = [NIGH, "run", "--rank-map", map_of_four(BUILD), "--", MPIRUN, OUT]
+    if LIBRARY == "mpich" and "-rankmap" not in subprocess.run([MPIRUN, "--help"], capture_output=True, text=True).stdout:
+        told = bed(BUILD, "-n 2 --slots 2", run, 40)
+        check(told.status == 125 and "the ranks of host nigh-0 are not consecutive" in told.err, f"it starts what MPICH takes for three nodes: {told}")
+        run[3] = map_of_four(BUILD, "0 9 0 0\n9 0 0 0\n0 0 0 9\n0 0 9 0\n")
+        return placed(jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", run), 2, 2)
+    told = jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", run)
+    found = sorted(re.findall(r"rank (\d) of 4 on (\S+) with 2", told.out))
+    check(found == [("0", "nigh-0"), ("1", "nigh-1"), ("2", "nigh-1"), ("3", "nigh-0")] and RIGHT in told.out, f"ranks: {told}")
+
+
 def test():
     if not shutil.which(MPIRUN) or not shutil.which(f"mpicc.{LIBRARY}"):
         skip(f"there is no {MPIRUN} here", "mpi")
-    {f.__name__: f for f in (ranks, messages, forwarded, shmem, chare, transpose, hybrid)}[CASE]()
+    {f.__name__: f for f in (ranks, messages, forwarded, shmem, chare, transpose, hybrid, mapped)}[CASE]()
 
 
 main(test)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testing import HERE, Failed, bed, check, main, skip
+from testing import HERE, Failed, bed, check, main, map_of_four, skip
 
 BUILD = Path(sys.argv[1]).resolve()
 NIGH = BUILD / "bin" / "nigh"
@@ -96,6 +96,8 @@ for how in "" "{NIGH} run --explain --"; do
   echo "== $how"
   timeout -k 5 40 $how srun --mpi=pmix -N 2 -n 4 {ranks} 2>&1
 done
+echo "== map"
+timeout -k 5 40 {NIGH} run --rank-map {map_of_four(BUILD)} -- srun --mpi=pmix -N 2 {ranks} 2>&1
 echo "== steps"
 XDG_CACHE_HOME=$work {NIGH} bench transpose-steps --json --library openmpi --threads 1 --size 300x200 -- srun --mpi=pmix -N 2 -n 4
 echo "== sbatch"
@@ -106,12 +108,14 @@ for try in $(seq 300); do
 done
 cat $work/told
 """)
-    _, alone, with_us, steps, batch = told.out.split("== ")
+    _, alone, with_us, mapped, steps, batch = told.out.split("== ")
     try:
         for part in (alone, with_us, batch):
             placed(part)
         for part in (with_us, batch):
             ours(part)
+        found = sorted(re.findall(r"rank (\d) of 4 on (\S+) with 2", mapped))
+        check(found == [("0", "nigh-0"), ("1", "nigh-1"), ("2", "nigh-1"), ("3", "nigh-0")], f"the map: {mapped}")
         measured = [r for r in json.loads(steps.split("\n", 1)[1])["records"] if r["subject"] == "measured"]
         check({r["case"] for r in measured} == {"2 nodes x 2 cores"} and all(r["verified"] for r in measured), f"steps: {steps}")
     except Failed as reason:

@@ -46,6 +46,17 @@ def steadily(measure, *arguments):
             print(f"once more: {failed}")
 
 
+def map_of_four(build, traffic="0 0 0 9\n0 0 9 0\n0 9 0 0\n9 0 0 0\n"):
+    """A map of ranks to two hosts; by default one that no launcher makes by itself: 0 and 3 on nigh-0, 1 and 2 on nigh-1."""
+    matrix, written = (Path(build) / "tests" / name for name in ("hosts-matrix", "hosts-map"))
+    matrix.write_text(traffic)
+    told = subprocess.run([Path(build) / "bin" / "nigh", "plan", "--ranks", matrix, "--nodes", "2", "--hosts", "nigh-0,nigh-1", "--json"],
+                          capture_output=True, text=True)
+    check(told.returncode == 0, told.stderr)
+    written.write_text(told.stdout)
+    return written
+
+
 def environment(build):
     env = {k: v for k, v in os.environ.items() if not re.match(r"(NIGH|OMP|OMPI|PMIX?|MPI\w*|HYDRA|UCX|SLURM)_", k)}
     env.pop("LD_PRELOAD", None)

@@ -408,7 +408,54 @@ def record() -> None:
         os.chdir("/")
 
 
-CASES = {"bind": bind, "record": record, "quiet": quiet, "hybrid": hybrid, "watch": watch, "openmpi": lambda: mpi("openmpi"),
+def rank_map() -> None:
+    """--rank-map: ranks change places, in the words of each library that is there; what contradicts it is refused."""
+    def planned(*words: str) -> str:
+        return run(NIGH, "plan", "--ranks", "matrix", "--json", *words).stdout
+
+    def refused(*words: str, status: int = 125) -> str:
+        got = subprocess.run([NIGH, "run", *words], capture_output=True, text=True, timeout=100, env={**os.environ, **ROOTED})
+        assert got.returncode == status and got.stderr.count("\n") == 1, got
+        return got.stderr
+
+    def shown(*words: str) -> str:
+        return run(NIGH, "run", "--dry-run", "--rank-map", "map", "--", *words).stdout.splitlines()[0]
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        Path("matrix").write_text("0 0 0 9\n0 0 9 0\n0 9 0 0\n9 0 0 0\n")
+        Path("map").write_text(planned("--nodes", "2", "--hosts", "a,b"))
+        hosts = [one["host"] for one in json.loads(Path("map").read_text())["ranks"]]
+        assert hosts == ["a", "b", "b", "a"], hosts
+        # MPICH's launcher may not know of ranks that are not consecutive; this map has none.
+        Path("matrix").write_text("0 9 0 0\n9 0 0 0\n0 0 0 9\n0 0 9 0\n")
+        Path("map").write_text(planned("--nodes", "2", "--hosts", "a,b"))
+        for kind, words in (("openmpi", "--rankfile /proc/self/fd/"), ("mpich", "-f /proc/self/fd/")):
+            if not shutil.which(f"mpirun.{kind}"):
+                continue
+            assert words in shown(f"mpirun.{kind}", "./app") and "-n 4" in shown(f"mpirun.{kind}", "./app")
+            assert "it is a map of 4 ranks, and the command starts 2" in refused("--rank-map", "map", "--", f"mpirun.{kind}", "-n", "2", "true")
+            assert "places the ranks already" in refused("--rank-map", "map", "--", f"mpirun.{kind}", "--map-by", "node", "true")
+        assert "'true' is none of them" in refused("--rank-map", "map", "--", "true")
+        kind = next((kind for kind in ("openmpi", "mpich") if shutil.which(f"mpirun.{kind}")), "")
+        if not kind:
+            skip("mpi", "there is no MPI here")
+        assert "can't open none" in refused("--rank-map", "none", "--", f"mpirun.{kind}", "true")
+        assert "matrix: it is not a map of ranks" in refused("--rank-map", "matrix", "--", f"mpirun.{kind}", "true")
+        Path("map").write_text(planned("--nodes", "2"))
+        assert "names no hosts: plan it with --hosts" in refused("--rank-map", "map", "--", f"mpirun.{kind}", "true")
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) == 2 and shutil.which("mpirun.openmpi"):
+            Path("map").write_text('{"format": "nigh-rank-map", "version": 1, "ranks": [{"rank": 0, "node": 0, "slot": "0:1"}, '
+                                   '{"rank": 1, "node": 0, "slot": "0:0"}]}')
+            for more in ([], ["--off", "mpi,teams"], ["--mpi"]):
+                told = run(NIGH, "run", *more, "--rank-map", "map", "--", "mpirun.openmpi", "sh", "-c",
+                           "echo $OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)")
+                assert sorted(line.split()[::2] for line in told.stdout.splitlines()) == [["0", str(cpus[1])], ["1", str(cpus[0])]], told
+        os.chdir("/")
+
+
+CASES = {"bind": bind, "record": record, "rank_map": rank_map, "quiet": quiet, "hybrid": hybrid, "watch": watch, "openmpi": lambda: mpi("openmpi"),
          "mpich": lambda: mpi("mpich"), "fft": fft, "mask": mask, "aside": aside}
 
 if __name__ == "__main__":
