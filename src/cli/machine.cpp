@@ -70,8 +70,8 @@ void print_text(const Machine& machine, const MachineOptions& options) {
   out += machine.summary() + "\n\n" + draw_text(machine, {}, width, color);
   std::string legend = cell_legend(machine);
   out += color ? "\x1b[2m" + legend + "\x1b[0m\n" : legend + '\n';
-  std::string links = draw_matrices(machine, width);
-  if (!links.empty()) out += '\n' + links;
+  for (const std::string& part : {draw_matrices(machine, width), draw_devices(machine, width)})
+    if (!part.empty()) out += '\n' + part;
   if (!machine.origin.empty() || !machine.notes.empty()) out += '\n';
   if (!machine.origin.empty()) out += wrapped("from " + printable(machine.origin), "", width);
   for (const auto& note : machine.notes) out += wrapped(printable(note), "- ", width);
@@ -90,7 +90,10 @@ int list_models() {
 
 int show(const MachineOptions& options) {
   if (options.list_models) return list_models();
-  auto machine = options.model.empty() ? load_machine(options.machine) : load_model(options.model);
+  const bool own = options.model.empty() && (options.machine.empty() || options.machine == "this");
+  auto machine = own                     ? load_this_machine_with_devices()
+                 : options.model.empty() ? load_machine(options.machine)
+                                         : load_model(options.model);
   if (!machine) return report_failure("machine", machine.error().message);
   if (options.probe.wanted) return run_probe(*machine, options.probe, options.json, terminal_width());
   if (options.probe.no_store && !options.mpi.wanted)
@@ -100,8 +103,7 @@ int show(const MachineOptions& options) {
     request.no_store = options.probe.no_store;
     return run_mpi_probe(*machine, request, program_words(), options.json);
   }
-  if (options.model.empty() && (options.machine.empty() || options.machine == "this"))
-    apply_stored_probe(*machine);
+  if (own) apply_stored_probe(*machine);
   if (options.json)
     std::fputs(machine_to_json(*machine).c_str(), stdout);
   else if (options.svg)

@@ -27,6 +27,9 @@ std::string draw_text(const Machine& machine, const PuMarks& marks = {}, int wid
 // The node-to-node matrices (SLIT, bandwidth, latency) as aligned tables with the source of each figure.
 std::string draw_matrices(const Machine& machine, int width = 80);
 
+// GPUs and network adapters, a line each, and what they are near; "" without any.
+std::string draw_devices(const Machine& machine, int width = 80);
+
 // Text from outside as it may go to a terminal or into a picture: control characters, but for those `kept`,
 // and broken UTF-8 become '?'.
 std::string printable(std::string_view text, std::string_view kept = {});

@@ -28,20 +28,30 @@ struct Destroy {
 };
 using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 
-void set_filters(hwloc_topology_t t) {
-  hwloc_topology_set_io_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+enum class Io { no, yes };
+
+// I/O objects bring groups of their own, which would change the tree: devices are read from a second
+// topology.
+void set_filters(hwloc_topology_t t, Io io) {
+  hwloc_topology_set_io_types_filter(
+      t, io == Io::yes ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT : HWLOC_TYPE_FILTER_KEEP_NONE);
+  // These start the drivers of GPUs, which takes long and shows up on them.
+  if (io == Io::yes)
+    for (const char* one : {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"})
+      hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, one);
   for (auto type : {HWLOC_OBJ_MISC, HWLOC_OBJ_MEMCACHE, HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L4CACHE,
                     HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L1ICACHE, HWLOC_OBJ_L2ICACHE, HWLOC_OBJ_L3ICACHE})
     hwloc_topology_set_type_filter(t, type, HWLOC_TYPE_FILTER_KEEP_NONE);
 }
 
 // `select` names the source to a fresh topology and returns 0, or -1 with errno as hwloc does.
-Result<Topology> load_topology(const std::string& what, const std::function<int(hwloc_topology_t)>& select) {
+Result<Topology> load_topology(const std::string& what, const std::function<int(hwloc_topology_t)>& select,
+                               Io io = Io::no) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0)
     return fail(Errc::io, "hwloc can't start: " + std::string(std::strerror(errno)), errno);
   Topology topology(raw);
-  set_filters(raw);
+  set_filters(raw, io);
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
   errno = EINVAL;
   if (select(raw) != 0) return fail(Errc::invalid, what + " is not one that hwloc can read", errno);
@@ -141,11 +151,13 @@ Result<void> check_xml(const std::string& path, std::string_view text) {
 }
 
 Result<Machine> machine_of_xml(const std::string& path, const std::string& text) {
-  auto topology = load_topology("the XML file " + path, [&](hwloc_topology_t t) {
+  const auto select = [&](hwloc_topology_t t) {
     return hwloc_topology_set_xmlbuffer(t, text.c_str(), static_cast<int>(text.size() + 1));
-  });
+  };
+  auto topology = load_topology("the XML file " + path, select);
   auto machine = machine_of(path, topology);
   if (!machine) return machine;
+  if (auto devices = load_topology(path, select, Io::yes)) add_hwloc_devices(devices->get(), *machine);
   auto slash = path.rfind('/');
   machine->name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   if (machine->name.size() > 4 && machine->name.ends_with(".xml"))
@@ -197,6 +209,14 @@ Result<Machine> load_this_machine(const sys::Os& os) {
 }
 
 Result<Machine> load_this_machine() { return load_this_machine(sys::Os()); }
+
+Result<Machine> load_this_machine_with_devices() {
+  auto machine = load_this_machine();
+  if (!machine || told_of_another()) return machine;
+  if (auto devices = load_topology("this machine", [](hwloc_topology_t) { return 0; }, Io::yes))
+    add_hwloc_devices(devices->get(), *machine);
+  return machine;
+}
 
 Result<Machine> load_hwloc_xml(const std::string& path) {
   auto text = sys::read_file(path);

@@ -19,6 +19,9 @@ Result<Machine> tree_from_hwloc(hwloc_topology_t topology);
 // SLIT distances and memory attributes (the best initiators' HMAT figures) of a loaded topology.
 void add_hwloc_links(hwloc_topology_t topology, Machine& machine);
 
+// Machine::devices of a topology that was loaded with I/O objects.
+void add_hwloc_devices(hwloc_topology_t topology, Machine& machine);
+
 // Latencies that are unknown, where a local one and SLIT distances are known: local times distance over 10.
 void add_latencies_from_slit(Machine& machine);
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "machine/draw.hpp"
+#include "machine/json_devices.hpp"
 #include "machine/json_transfer.hpp"
 #include "machine/json_words.hpp"
 #include "machine/load.hpp"
@@ -152,7 +153,7 @@ Reader::Ok Reader::read_header(const Json& document) {
                                  ", but this nigh reads version 1 only; a newer nigh wrote this file");
   if (!check_keys(document, "",
                   {"format", "version", "name", "title", "origin", "notes", "tree", "pu_numbers", "links",
-                   "network", "copying"}))
+                   "network", "copying", "devices"}))
     return false;
   auto& m = builder_.machine();
   return read_text(document, "name", m.name) && read_text(document, "title", m.title) &&
@@ -370,6 +371,7 @@ Reader::Ok Reader::read_matrix(const Json& links, const char* key, const char* u
 
 Reader::Ok Reader::read_transfer(const Json& document) {
   auto ok = transfer_from_json(document, builder_.machine());
+  if (ok) ok = devices_from_json(document, builder_.machine());
   return ok || refuse("", ok.error().message);
 }
 

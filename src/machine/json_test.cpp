@@ -27,7 +27,19 @@ bool same(const Machine& a, const Machine& b) {
   return a.name == b.name && a.title == b.title && a.origin == b.origin && a.notes == b.notes &&
          a.nodes == b.nodes && a.slit == b.slit && a.bandwidth.value == b.bandwidth.value &&
          a.bandwidth.source == b.bandwidth.source && a.latency.value == b.latency.value &&
-         a.latency.source == b.latency.source && a.network == b.network && a.copying == b.copying;
+         a.latency.source == b.latency.source && a.network == b.network && a.copying == b.copying &&
+         a.devices == b.devices;
+}
+
+std::string devices_told(const Machine& m) {
+  std::string out;
+  for (const Device& d : m.devices) {
+    out += (out.empty() ? "" : "; ") + std::string(device_type_name(d.type)) + ' ' + d.bus + ' ' + d.vendor +
+           ' ' + d.title + ' ';
+    for (const std::string& name : d.names) out += name + ' ';
+    out += d.pus.to_list();
+  }
+  return out;
 }
 
 TEST(MachineJson, CountAndPuNumbers) {
@@ -43,6 +55,36 @@ TEST(MachineJson, CountAndPuNumbers) {
   EXPECT_EQ(m->objects[static_cast<std::size_t>(cores[1])].pus, (CpuSet{1, 5}));
   EXPECT_EQ(m->objects[static_cast<std::size_t>(cores[2])].os_index, 0);  // core numbers are per package
   EXPECT_EQ(m->node_of_pu(6), 1);
+}
+
+std::string with_devices(const std::string& devices) {
+  const auto m = machine_from_json(file(core4, R"(, "devices": [)" + devices + "]"), "f");
+  return m ? devices_told(*m) : m.error().message;
+}
+
+TEST(MachineJson, Devices) {
+  const std::string gpu =
+      R"({"type": "gpu", "bus": "0000:c1:00.0", "vendor": "AMD", "title": "MI250X", "names": ["rsmi0"], "pus": "2-3"})";
+  const std::string nic = R"({"type": "nic", "bus": "0000:03:00.0", "pus": "0-3"})";
+  EXPECT_EQ(with_devices(gpu + ", " + nic), "gpu 0000:c1:00.0 AMD MI250X rsmi0 2-3; nic 0000:03:00.0   0-3");
+  EXPECT_EQ(with_devices(nic + ", " + gpu), "f: device 0000:c1:00.0 is out of order, or appears twice");
+  EXPECT_EQ(with_devices(nic + ", " + nic), "f: device 0000:03:00.0 is out of order, or appears twice");
+  EXPECT_EQ(with_devices(R"({"type": "gpu", "bus": "x", "pus": "3-4"})"),
+            "f: device x must be near some of the machine's PUs");
+  EXPECT_EQ(with_devices("5"), "f: devices[0]: must be an object with type, bus, vendor, title, names, pus");
+  EXPECT_EQ(with_devices(R"({"type": "gpu"})"), "f: devices[0].bus: is missing");
+  EXPECT_EQ(with_devices(R"({"type": "tpu", "bus": "x", "pus": "0"})"),
+            "f: devices[0].type: must be gpu or nic");
+  EXPECT_EQ(with_devices(R"({"type": "gpu", "bus": "x", "pus": "a"})"),
+            "f: devices[0].pus: must be a list of PUs such as 0-5,8");
+  EXPECT_EQ(with_devices(R"({"type": "gpu", "bus": "x", "pus": ""})"),
+            "f: devices[0].pus: must be a list of PUs such as 0-5,8");
+  EXPECT_EQ(with_devices(R"({"type": "gpu", "bus": "x", "pus": "0", "names": [1]})"),
+            "f: devices[0].names: must be a list of texts");
+  EXPECT_EQ(with_devices(R"({"type": "gpu", "bus": "x", "pus": "0", "speed": 1})"),
+            "f: devices[0]: unknown key 'speed'; known here: type, bus, vendor, title, names, pus");
+  EXPECT_EQ(with_devices(R"({"type": "gpu", "bus": ")" + std::string(300, 'x') + R"(", "pus": "0"})"),
+            "f: devices[0].bus: must be a text of at most 256 bytes");
 }
 
 TEST(MachineJson, TheExampleOfTheDocumentationIsRead) {
@@ -110,7 +152,7 @@ std::vector<Bad> bad_headers() {
       {R"({ "format": "nigh-machine", "version": 1 })", "f: tree: is missing"},
       {R"({ "format": "nigh-machine", "version": 1, "nam": "x", )" + tree + "}",
        "f: unknown key 'nam'; known here: format, version, name, title, origin, notes, tree, pu_numbers, "
-       "links, network, copying"},
+       "links, network, copying, devices"},
       {R"({ "format": "nigh-machine", "format": "nigh-machine", "version": 1, )" + tree + "}",
        "f: the key 'format' appears twice in one object"},
       {R"({ "format": "nigh-machine", "version": 1, "name": 3, )" + tree + "}", "f: name: must be a string"},

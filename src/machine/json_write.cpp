@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "machine/json_devices.hpp"
 #include "machine/json_transfer.hpp"
 #include "machine/load.hpp"
 
@@ -119,7 +120,7 @@ std::string machine_to_json(const Machine& m) {
   std::string tree;
   write_object(m, 0, 1, tree);
   out += ",\n  \"tree\": " + tree.substr(2);
-  return out + write_links(m) + transfer_to_json(m) + "\n}\n";
+  return out + write_links(m) + transfer_to_json(m) + devices_to_json(m) + "\n}\n";
 }
 
 }  // namespace nigh

@@ -17,6 +17,8 @@ namespace nigh {
 // This computer as hwloc sees it, without binding the calling thread; SLIT and HMAT links included.
 // Only PUs that are online; the affinity mask is not applied (plans do that).
 Result<Machine> load_this_machine();
+// The same with its GPUs and network adapters, which takes some ms more; files have theirs anyway.
+Result<Machine> load_this_machine_with_devices();
 Result<Machine> load_this_machine(const sys::Os& os);  // the firmware's HMAT table read through `os`
 Result<Machine> load_hwloc_xml(const std::string& path);
 // An hwloc synthetic description, "pack:4 numa:1 core:4 pu:1".

@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace nigh {
 
@@ -33,6 +34,17 @@ std::string describe(const Machine& m, int index) {
   std::string out = kind_name(o.kind);
   if (o.os_index >= 0) out += ' ' + std::to_string(o.os_index);
   return out + " (object " + std::to_string(index) + ')';
+}
+
+Result<void> validate_devices(const Machine& m) {
+  for (std::size_t i = 0; i < m.devices.size(); ++i) {
+    const Device& device = m.devices[i];
+    if (device.pus.empty() || !m.pus().contains(device.pus))
+      return fail(Errc::invalid, "device " + device.bus + " must be near some of the machine's PUs");
+    if (i > 0 && std::pair(m.devices[i - 1].type, m.devices[i - 1].bus) >= std::pair(device.type, device.bus))
+      return fail(Errc::invalid, "device " + device.bus + " is out of order, or appears twice");
+  }
+  return {};
 }
 
 // Only a leaf NUMA node may lie in another one: each PU has one local memory.
@@ -133,6 +145,7 @@ bool may_hold(Kind outer, Kind inner) {
 }
 
 const char* kind_name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+const char* device_type_name(Device::Type type) { return type == Device::Type::gpu ? "gpu" : "nic"; }
 const char* source_name(Source source) { return source_names[static_cast<std::size_t>(source)]; }
 
 Result<Kind> kind_from_name(std::string_view name) {
@@ -197,7 +210,8 @@ Result<void> Machine::validate() const {
   if (auto ok = validate_matrix(*this, bandwidth, "bandwidth"); !ok) return ok;
   if (auto ok = validate_matrix(*this, latency, "latency"); !ok) return ok;
   if (auto ok = network.validate(); !ok) return ok;
-  return copying.validate();
+  if (auto ok = copying.validate(); !ok) return ok;
+  return validate_devices(*this);
 }
 
 MachineBuilder::MachineBuilder() {

@@ -61,6 +61,19 @@ struct LinkMatrix {
   [[nodiscard]] bool empty() const { return value.empty(); }
 };
 
+// A GPU or a network adapter, and the PUs nearest to it.
+struct Device {
+  enum class Type : std::uint8_t { gpu, nic };
+  Type type = Type::gpu;
+  std::string bus;                 // its PCI address, "0000:c1:00.0"
+  std::string vendor;              // "NVIDIA", "AMD", "Intel", ...; may be empty
+  std::string title;               // "Tesla V100-SXM2-16GB"; may be empty
+  std::vector<std::string> names;  // drivers' names for it: "cuda0", "nvml0"; "mlx5_0", "ib0"
+  CpuSet pus;                      // all of the machine where the firmware says nothing
+  bool operator==(const Device&) const = default;
+};
+const char* device_type_name(Device::Type type);
+
 struct Machine {
   std::string name;                // short identifier, "opteron-6272"
   std::string title;               // one line for people
@@ -73,6 +86,7 @@ struct Machine {
   LinkMatrix latency;              // ns
   Network network;                 // between nodes of a cluster of such machines; empty if unknown
   CopyRates copying;               // within one; empty if unknown
+  std::vector<Device> devices;     // GPUs, then network adapters, each by PCI address
 
   [[nodiscard]] std::size_t node_count() const { return nodes.size(); }
   [[nodiscard]] const Object& root() const { return objects.front(); }

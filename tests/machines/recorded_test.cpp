@@ -32,8 +32,8 @@ std::vector<std::string> recorded() {
 // What is seen of a machine; the folder's own path must not be in it.
 std::string seen(const Machine& machine) {
   std::string out = machine.summary() + "\n\n" + draw_text(machine);
-  std::string links = draw_matrices(machine);
-  if (!links.empty()) out += '\n' + links;
+  for (const std::string& part : {draw_matrices(machine), draw_devices(machine)})
+    if (!part.empty()) out += '\n' + part;
   out += '\n';
   for (const auto& note : machine.notes) out += "note: " + note + '\n';
   return out + machine_to_json(machine);
