@@ -47,7 +47,7 @@ enum class MapWay {
   rankmap,  // mpiexec -hosts a,b -rankmap 0,1,1,0: Hydra of later MPICHs
   hostfile  // srun --distribution=arbitrary, and SLURM_HOSTFILE=FILE
 };
-// What is in the file.
+// The form of the file.
 const char* form_of(MapWay way);
 // The launcher's words with the map in them, which `file` holds. Errors: invalid: the words place ranks
 // themselves, or start another number; unsupported: this way can't say this map.

@@ -18,7 +18,7 @@
 namespace nigh::cli {
 namespace {
 
-// What the launcher prints for this option; "" if it doesn't.
+// The launcher's answer to this option; "" if there is none.
 std::string told_by(const std::string& launcher, const char* option) {
   sys::Command command;
   command.words = {launcher, option};

@@ -28,7 +28,7 @@ const char* text_of(hwloc_obj_t object, const char* key) {
   return text == nullptr ? "" : text;
 }
 
-// What drivers call it, and what they know better than the list of PCI names.
+// Its names, and the title where a driver knows a better one than the list of PCI names.
 void add_names(hwloc_obj_t object, Device& out) {
   for (hwloc_obj_t child = object->io_first_child; child != nullptr; child = child->next_sibling) {
     const bool counts = child->type == HWLOC_OBJ_OS_DEVICE && child->name != nullptr &&

@@ -35,7 +35,7 @@ struct Known {
   int neighbor_count = 0;
 };
 
-// What one start of a persistent request sends.
+// A message of each start of a persistent request.
 struct Send {
   int peer = 0;
   Way way = Way::point_to_point;

@@ -26,7 +26,7 @@ namespace nigh::mpi {
 // After the library's MPI_Init: creates the file, so that a folder that can't be written is reported at once;
 // from now on wrap() wraps. False: NIGH_RECORD is not set, or there is no file.
 bool record_start();
-// What is to be called for `function` instead of `entry`, which it calls in turn; nullptr: the library's own.
+// The wrapper of `function`, which calls `entry`; nullptr: the library's own.
 Entry wrap(Function function, Entry entry);
 // Writes the file, once; what comes later is not counted.
 void record_write() noexcept;

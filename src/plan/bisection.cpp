@@ -212,16 +212,20 @@ class Bisection {
 
 // Each vertex with the neighbour that it shares the heaviest edge with; `coarse`: the vertex of the smaller
 // graph that each becomes.
-RankGraph coarsen(const RankGraph& graph, int heaviest, Random& random, std::vector<int>& coarse) {
+RankGraph coarsen(const RankGraph& graph, int heaviest, Heaviest which, Random& random,
+                  std::vector<int>& coarse) {
   std::vector<int> mate(static_cast<std::size_t>(graph.size()), -1);
   for (const int v : shuffled(graph.size(), random)) {
     if (mate[static_cast<std::size_t>(v)] >= 0) continue;
-    int best = v;
+    int best = v, alike = 0;
     double bytes = 0;
     for (const Edge& edge : graph.of(v)) {
       const auto to = static_cast<std::size_t>(edge.to);
       if (mate[to] >= 0 || graph.weight[to] + graph.weight[static_cast<std::size_t>(v)] > heaviest) continue;
-      if (edge.bytes > bytes) bytes = edge.bytes, best = edge.to;
+      if (edge.bytes < bytes) continue;
+      alike = edge.bytes > bytes ? 1 : alike + 1;
+      bytes = edge.bytes;
+      if (alike == 1 || (which == Heaviest::any && below(alike, random) == 0)) best = edge.to;
     }
     mate[static_cast<std::size_t>(v)] = best;
     mate[static_cast<std::size_t>(best)] = v;
@@ -296,18 +300,18 @@ Sides grow(const RankGraph& graph, int target, Random& random) {
 constexpr int coarsest = 48;  // vertices
 constexpr int first_tries = 6;
 
-Sides bisect_level(const RankGraph& graph, int target, Random& random, bool finest) {
+Sides bisect_level(const RankGraph& graph, int target, Heaviest which, Random& random, bool finest) {
   Sides side;
   std::vector<int> coarse;
   RankGraph smaller;
   if (graph.size() > coarsest) {
     const int total = std::accumulate(graph.weight.begin(), graph.weight.end(), 0);
     const int heaviest = std::max(2, std::min({total / 24, target, total - target}));
-    smaller = coarsen(graph, heaviest, random, coarse);
+    smaller = coarsen(graph, heaviest, which, random, coarse);
   }
   const int slack = finest ? 0 : graph.heaviest() / 2;
   if (smaller.size() > 1 && smaller.size() < graph.size() - graph.size() / 20) {
-    const Sides below = bisect_level(smaller, target, random, false);
+    const Sides below = bisect_level(smaller, target, which, random, false);
     side.resize(static_cast<std::size_t>(graph.size()));
     for (std::size_t v = 0; v < side.size(); ++v) side[v] = below[static_cast<std::size_t>(coarse[v])];
     Bisection(graph, target, slack, side).improve();
@@ -327,8 +331,7 @@ Sides bisect_level(const RankGraph& graph, int target, Random& random, bool fine
 
 }  // namespace
 
-RankGraph part_of(const RankGraph& graph, const std::vector<int>& vertices) {
-  std::vector<int> place(static_cast<std::size_t>(graph.size()), -1);
+RankGraph part_of(const RankGraph& graph, const std::vector<int>& vertices, std::vector<int>& place) {
   RankGraph out;
   for (std::size_t i = 0; i < vertices.size(); ++i) {
     place[static_cast<std::size_t>(vertices[i])] = static_cast<int>(i);
@@ -340,6 +343,7 @@ RankGraph part_of(const RankGraph& graph, const std::vector<int>& vertices) {
         out.edges.push_back({to, edge.bytes});
     out.start.push_back(out.edges.size());
   }
+  for (const int vertex : vertices) place[static_cast<std::size_t>(vertex)] = -1;
   return out;
 }
 
@@ -351,8 +355,8 @@ double cut_of(const RankGraph& graph, const Sides& side) {
   return cut / 2;
 }
 
-Sides bisect(const RankGraph& graph, int target, Random& random) {
-  return bisect_level(graph, target, random, true);
+Sides bisect(const RankGraph& graph, int target, Heaviest heaviest, Random& random) {
+  return bisect_level(graph, target, heaviest, random, true);
 }
 
 void improve_sides(const RankGraph& graph, int target, Sides& side) {

@@ -32,14 +32,19 @@ struct RankGraph {
 
 using Sides = std::vector<signed char>;  // of each vertex: 0 or 1
 
-// The vertices of `graph` in `vertices`, and the edges between them.
-RankGraph part_of(const RankGraph& graph, const std::vector<int>& vertices);
+// The vertices of `graph` in `vertices`, and the edges between them. `place` is scratch: -1 for each vertex
+// of `graph`, and again at the end.
+RankGraph part_of(const RankGraph& graph, const std::vector<int>& vertices, std::vector<int>& place);
 
 // Bytes between the sides.
 double cut_of(const RankGraph& graph, const Sides& side);
 
+// Which of the heaviest edges of a vertex pairs it with a neighbour. Along a grid the first ones pair all
+// vertices in one direction, any ones in several: now the one is better, now the other.
+enum class Heaviest { first, any };
+
 // Sides with few bytes between them; side 0 has weight `target`. Requires vertices of weight 1.
-Sides bisect(const RankGraph& graph, int target, Random& random);
+Sides bisect(const RankGraph& graph, int target, Heaviest heaviest, Random& random);
 
 // Moves vertices while that makes the cut smaller; side 0 has weight `target` at the end. Requires the same.
 void improve_sides(const RankGraph& graph, int target, Sides& side);

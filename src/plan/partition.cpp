@@ -32,14 +32,15 @@ RankGraph graph_of(const Traffic& traffic, const std::vector<int>& ranks) {
 }
 
 void bisect_all(const RankGraph& graph, const std::vector<int>& members, std::span<const int> sizes,
-                int first, Random& random, std::vector<int>& part) {
+                int first, Heaviest heaviest, Random& random, std::vector<int>& part) {
   if (sizes.size() == 1) {
     for (const int member : members) part[static_cast<std::size_t>(member)] = first;
     return;
   }
   const std::size_t half = sizes.size() / 2;
   const int target = std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(half), 0);
-  const Sides side = bisect(graph, target, random);
+  const Sides side = bisect(graph, target, heaviest, random);
+  std::vector<int> place(static_cast<std::size_t>(graph.size()), -1);
   for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
     std::vector<int> vertices, inner;
     for (int v = 0; v < graph.size(); ++v)
@@ -47,8 +48,8 @@ void bisect_all(const RankGraph& graph, const std::vector<int>& members, std::sp
         vertices.push_back(v);
         inner.push_back(members[static_cast<std::size_t>(v)]);
       }
-    bisect_all(part_of(graph, vertices), inner, which == 0 ? sizes.first(half) : sizes.subspan(half),
-               which == 0 ? first : first + static_cast<int>(half), random, part);
+    bisect_all(part_of(graph, vertices, place), inner, which == 0 ? sizes.first(half) : sizes.subspan(half),
+               which == 0 ? first : first + static_cast<int>(half), heaviest, random, part);
   }
 }
 
@@ -62,10 +63,10 @@ double cut_of(const RankGraph& graph, const std::vector<int>& part) {
 
 // Exchanges ranks of two parts; true if that made the cut smaller.
 bool improve_pair(const RankGraph& graph, const std::vector<int>& a, const std::vector<int>& b,
-                  std::vector<int>& part) {
+                  std::vector<int>& part, std::vector<int>& place) {
   std::vector<int> vertices = a;
   vertices.insert(vertices.end(), b.begin(), b.end());
-  const RankGraph both = part_of(graph, vertices);
+  const RankGraph both = part_of(graph, vertices, place);
   Sides side(vertices.size(), 1);
   std::fill(side.begin(), side.begin() + static_cast<std::ptrdiff_t>(a.size()), 0);
   const double before = cut_of(both, side);
@@ -93,6 +94,7 @@ std::vector<std::pair<int, int>> touching(const RankGraph& graph, const std::vec
 void refine(const RankGraph& graph, int parts, std::vector<int>& part) {
   const auto count = static_cast<std::size_t>(parts);
   std::vector<char> changed(count, 1);
+  std::vector<int> place(static_cast<std::size_t>(graph.size()), -1);
   std::vector<std::vector<int>> members(count);
   for (int v = 0; v < graph.size(); ++v)
     members[static_cast<std::size_t>(part[static_cast<std::size_t>(v)])].push_back(v);
@@ -100,7 +102,7 @@ void refine(const RankGraph& graph, int parts, std::vector<int>& part) {
     std::vector<char> next(count, 0);
     for (const auto& [first, second] : touching(graph, part)) {
       const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(second);
-      if (!(changed[a] || changed[b]) || !improve_pair(graph, members[a], members[b], part)) continue;
+      if (!(changed[a] || changed[b]) || !improve_pair(graph, members[a], members[b], part, place)) continue;
       std::vector<int> both = std::move(members[a]);
       both.insert(both.end(), members[b].begin(), members[b].end());
       members[a].clear();
@@ -125,7 +127,7 @@ std::vector<int> partition(const Traffic& traffic, const std::vector<int>& ranks
   Random numbers(random);
   for (int i = 0; i < std::max(tries, 1); ++i) {
     std::vector<int> part(ranks.size(), 0);
-    bisect_all(graph, members, sizes, 0, numbers, part);
+    bisect_all(graph, members, sizes, 0, i % 2 == 0 ? Heaviest::first : Heaviest::any, numbers, part);
     refine(graph, static_cast<int>(sizes.size()), part);
     const double cut = cut_of(graph, part);
     if (cut < best_cut) best_cut = cut, best = std::move(part);

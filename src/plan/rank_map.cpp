@@ -37,7 +37,7 @@ double cost_between(const RankSlots& slots, int a, int b) {
 int tries_for(const Traffic& traffic, std::size_t ranks) {
   const double share = static_cast<double>(ranks) / std::max(traffic.ranks(), 1);
   const double work = 4.0 * static_cast<double>(traffic.edges()) * share + 20.0 * static_cast<double>(ranks);
-  return std::clamp(static_cast<int>(400'000 / std::max(work, 1.0)), 1, 24);
+  return std::clamp(static_cast<int>(500'000 / std::max(work, 1.0)), work < 1e6 ? 2 : 1, 24);
 }
 
 class Multisection {
@@ -90,7 +90,7 @@ class Multisection {
 
 // --- exchanges of two ranks, over all levels at once ---
 
-// What each rank saves in each innermost group, over being alone in another node: an exchange of any two
+// Savings of each rank in each innermost group, over being alone in another node: an exchange of any two
 // ranks is then judged without a look at their edges.
 class Exchanges {
  public:
@@ -102,12 +102,22 @@ class Exchanges {
   Exchanges(const Traffic& traffic, const RankSlots& slots, std::vector<int> slot)
       : traffic_(traffic),
         slots_(slots),
-        group_(slots.levels.back().group),
-        groups_(at(group_.back()) + 1),
+        groups_(at(slots.levels.back().group.back()) + 1),
         slot_(std::move(slot)),
+        group_(slot_.size()),
+        home_(slot_.size(), 0),
+        mine_(groups_),
         near_(entries(slots), 0) {
+    const std::vector<int>& inner = slots.levels.back().group;
     for (int s = 0; s < slots.slots(); ++s)
-      if (s == 0 || group_[at(s)] != group_[at(s) - 1]) first_.push_back(s);
+      if (s == 0 || inner[at(s)] != inner[at(s) - 1]) first_.push_back(s);
+    const std::vector<int>& outer = slots.levels.front().group;
+    for (const int s : first_) {
+      const auto range = std::equal_range(outer.begin(), outer.end(), outer[at(s)]);
+      around_.push_back({at(inner[at(static_cast<int>(range.first - outer.begin()))]),
+                         at(inner[at(static_cast<int>(range.second - outer.begin()) - 1)]) + 1});
+    }
+    for (std::size_t rank = 0; rank < slot_.size(); ++rank) group_[rank] = inner[at(slot_[rank])];
     for (int rank = 0; rank < traffic.ranks(); ++rank) count(rank, slot_[at(rank)], 1);
   }
 
@@ -121,17 +131,22 @@ class Exchanges {
   }
 
  private:
-  double* near(int rank) { return near_.data() + at(rank) * groups_; }
+  double* near(std::size_t group) { return near_.data() + group * slot_.size(); }
 
   // Its neighbours save something where the rank is, and in the groups around that.
   void count(int rank, int slot, double sign) {
     const double outermost = slots_.levels.front().cost;
-    for (std::size_t group = 0; group < groups_; ++group) {
+    const auto [begin, end] = around_[at(slots_.levels.back().group[at(slot)])];
+    for (std::size_t group = begin; group < end; ++group) {
       const std::size_t level = crossing(slots_, slot, first_[group]);
       if (level == 0) continue;
       const double inner = level < slots_.levels.size() ? slots_.levels[level].cost : 0;
-      for (const Traffic::Edge& edge : traffic_.of(rank))
-        near(edge.to)[group] += sign * edge.bytes * (outermost - inner);
+      double* const column = near(group);
+      for (const Traffic::Edge& edge : traffic_.of(rank)) {
+        const double saves = sign * edge.bytes * (outermost - inner);
+        column[edge.to] += saves;
+        if (at(group_[at(edge.to)]) == group) home_[at(edge.to)] += saves;
+      }
     }
   }
 
@@ -145,35 +160,44 @@ class Exchanges {
   // With the rank whose exchange saves most.
   bool exchange(int rank) {
     const int here = slot_[at(rank)];
-    const auto mine = at(group_[at(here)]);
-    const double* near_me = near(rank);
+    const auto mine = at(group_[at(rank)]);
+    for (std::size_t group = 0; group < groups_; ++group) mine_[group] = near(group)[rank];
+    const double* const column = near(mine);
+    const double now = home_[at(rank)];
     double best = 0;
     int with = -1;
     for (int other = 0; other < traffic_.ranks(); ++other) {
-      const auto theirs = at(group_[at(slot_[at(other)])]);
-      const double* near_other = near(other);
-      double saved = near_me[theirs] - near_me[mine] + near_other[mine] - near_other[theirs];
+      double saved = mine_[at(group_[at(other)])] - now + column[other] - home_[at(other)];
       if (!(saved > best)) continue;
       saved -= 2 * bytes_between(rank, other) * cost_between(slots_, here, slot_[at(other)]);
-      if (saved > best + 1e-9 * (near_me[mine] + near_other[theirs])) best = saved, with = other;
+      if (saved > best + 1e-9 * (now + home_[at(other)])) best = saved, with = other;
     }
     if (with < 0) return false;
-    const int there = slot_[at(with)];
+    move(rank, with);
+    return true;
+  }
+
+  void move(int rank, int with) {
+    const int here = slot_[at(rank)], there = slot_[at(with)];
     count(rank, here, -1);
     count(with, there, -1);
     std::swap(slot_[at(rank)], slot_[at(with)]);
+    std::swap(group_[at(rank)], group_[at(with)]);
+    for (const int one : {rank, with}) home_[at(one)] = near(at(group_[at(one)]))[one];
     count(rank, there, 1);
     count(with, here, 1);
-    return true;
   }
 
   const Traffic& traffic_;
   const RankSlots& slots_;
-  const std::vector<int>& group_;  // innermost, of each slot
-  std::size_t groups_;
+  std::size_t groups_;  // innermost
   std::vector<int> slot_;
-  std::vector<int> first_;    // slot of each innermost group
-  std::vector<double> near_;  // ranks x innermost groups, bytes x cost
+  std::vector<int> group_;                                   // of each rank
+  std::vector<double> home_;                                 // near_ of each rank in its own group
+  std::vector<double> mine_;                                 // of the rank that is looked at
+  std::vector<int> first_;                                   // slot of each group
+  std::vector<std::pair<std::size_t, std::size_t>> around_;  // groups of the same node as each
+  std::vector<double> near_;                                 // groups x ranks, bytes x cost
 };
 
 }  // namespace
