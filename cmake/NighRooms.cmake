@@ -72,7 +72,7 @@ function(nigh_test_headers)
                             <functional> <map> <memory> <optional> <random> <set> <string> <thread> <vector>)
 endfunction()
 
-# TIMED: those that measure their own speed, as a filter of names; they run alone (label timing).
+# TIMED: those that measure their own speed, as a filter of googletest (A.a:B.b); they run alone (label timing).
 function(nigh_test name)
   if(NOT NIGH_TESTS)
     return()
