@@ -210,11 +210,17 @@ Result<Machine> load_this_machine(const sys::Os& os) {
 
 Result<Machine> load_this_machine() { return load_this_machine(sys::Os()); }
 
+// In a child: hwloc's plugins bring libraries of others along, which leave memory behind.
 Result<Machine> load_this_machine_with_devices() {
   auto machine = load_this_machine();
   if (!machine || told_of_another()) return machine;
-  if (auto devices = load_topology("this machine", [](hwloc_topology_t) { return 0; }, Io::yes))
-    add_hwloc_devices(devices->get(), *machine);
+  auto equipped = read_in_child("the devices of this machine", [&] {
+    Machine copy = *machine;
+    if (auto topology = load_topology("this machine", [](hwloc_topology_t) { return 0; }, Io::yes))
+      add_hwloc_devices(topology->get(), copy);
+    return Result<Machine>(std::move(copy));
+  });
+  if (equipped) machine->devices = std::move(equipped->devices);
   return machine;
 }
 
