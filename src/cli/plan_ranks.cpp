@@ -128,9 +128,9 @@ std::string verdict(const MapPlan& plan) {
 
 void print_map(const MapPlan& plan, bool all) {
   const std::string name = plan.machine.title.empty() ? plan.machine.name : plan.machine.title;
-  fmt::print("{} ranks, {} between them; {} {} of {}, up to {} ranks each\n\n", plan.traffic.ranks(),
+  fmt::print("{} ranks, {} between them; {} {} of {}, up to {} {} each\n\n", plan.traffic.ranks(),
              size_words(plan.traffic.total()), plan.nodes, plan.nodes == 1 ? "node" : "nodes",
-             printable(name), plan.shares.size());
+             printable(name), plan.shares.size(), plan.shares.size() == 1 ? "rank" : "ranks");
   fmt::print("{:<16}", "bytes between");
   for (const RankSlots::Level& level : plan.slots.levels) fmt::print("{:>14}", title_of(level.name));
   fmt::print("\n");
