@@ -141,6 +141,9 @@ Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records) {
     if (record.ranks != ranks)
       return tl::unexpected(
           wrong(fmt::format("it holds files of jobs of {} and of {} ranks", ranks, record.ranks)));
+    if (!record.complete)
+      return tl::unexpected(
+          wrong(fmt::format("the record of rank {} has gaps: it had no memory left", record.rank)));
     there[static_cast<std::size_t>(record.rank)] = true;
     entries.insert(entries.end(), record.entries.begin(), record.entries.end());
   }

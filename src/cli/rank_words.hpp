@@ -31,7 +31,7 @@ struct RankRecord {
   std::vector<Traffic::Entry> entries;
 };
 Result<RankRecord> parse_rank_record(std::string_view text);
-// Errors: invalid: files of several jobs, ranks that left none.
+// Errors: invalid: files of several jobs, ranks that left none or one with gaps.
 Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records);
 
 // "0-3, 7".

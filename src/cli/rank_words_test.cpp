@@ -77,6 +77,9 @@ TEST(RankWords, AddsUpTheRecordsOfAllRanks) {
             "rank 2 of 3 left no record: they ended early, or ran without nigh");
   records.push_back({.rank = 0, .ranks = 2, .entries = {}});
   EXPECT_EQ(traffic_of_records(records).error().message, "it holds files of jobs of 3 and of 2 ranks");
+  records[0].complete = false;
+  EXPECT_EQ(traffic_of_records(records).error().message,
+            "the record of rank 0 has gaps: it had no memory left");
 }
 
 TEST(RankWords, RefusesWhatIsNoRecord) {
