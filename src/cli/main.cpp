@@ -12,6 +12,7 @@
 
 #include "base/suggest.hpp"
 #include "cli/commands.hpp"
+#include "cli/run_gpus.hpp"
 
 namespace nigh::cli {
 
@@ -99,6 +100,7 @@ int main(int argc, char** words) {
     nigh::cli::add_bench(app, status);
     nigh::cli::add_report(app, status);
     nigh::cli::add_watch(app, status);
+    nigh::cli::add_rank_gpus(app, status);
   }
   argc = nigh::cli::keep_program_words(app, argc, argv);
   try {

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "cli/run_gpus.hpp"
 #include "cli/run_map.hpp"
 #include "cli/run_record.hpp"
 #include "cli/start_check.hpp"
@@ -216,7 +217,9 @@ int run(const RunOptions& given) {
   if (!profiled) return run_failed(profiled.error().message);
   auto mapped = with_rank_map(*profiled);
   if (!mapped) return run_failed(mapped.error().message);
-  const RunOptions& options = *mapped;
+  auto equipped = with_gpus(*mapped, *own);
+  if (!equipped) return run_failed(equipped.error().message);
+  const RunOptions& options = *equipped;
   if (auto self = sys::own_executable(); !self && options.ranks == 0)
     return start_without_us(options, self.error().message);
   if (auto prepared = prepare_memory(options); !prepared) return run_failed(prepared.error().message);
@@ -304,6 +307,10 @@ void add_run(CLI::App& app, int& status) {
                    "Record in this folder what MPI ranks send each other, for nigh plan --ranks")
       ->excludes(ranks);
   add_rank_map_option(*command, options);
+  command
+      ->add_flag("--gpus", options->gpus,
+                 "Each rank sees the GPUs nearest to its PUs only, and is bound to these")
+      ->excludes(ranks);
   add_memory_options(*command, options);
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
@@ -339,7 +346,7 @@ int keep_program_words(const CLI::App& app, int argc, char** argv) {
   // Only after "--": watch may also be given processes, machine and bench need no program.
   if (std::strcmp(argv[1], "watch") == 0 || std::strcmp(argv[1], "machine") == 0 ||
       std::strcmp(argv[1], "bench") == 0 || std::strcmp(argv[1], "compare") == 0 ||
-      std::strcmp(argv[1], "tune") == 0) {
+      std::strcmp(argv[1], "tune") == 0 || std::strcmp(argv[1], "rank-gpus") == 0) {
     int at = 2;
     while (at < argc && std::strcmp(argv[at], "--") != 0) ++at;
     if (at < argc) program_words().assign(argv + at + 1, argv + argc);

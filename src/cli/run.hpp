@@ -37,6 +37,7 @@ struct RunOptions {
   std::vector<std::string> only, off;  // "mpi", "teams"
   std::string record;                  // the folder of what ranks send each other
   std::string rank_map;                // the file of where ranks start
+  bool gpus = false;
   bool no_profile = false;
   bool json = false, dry_run = false, keep_env = false, quiet = false;
   std::vector<std::string> command;

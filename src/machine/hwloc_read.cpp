@@ -213,7 +213,7 @@ Result<Machine> load_this_machine() { return load_this_machine(sys::Os()); }
 // In a child: hwloc's plugins bring libraries of others along, which leave memory behind.
 Result<Machine> load_this_machine_with_devices() {
   auto machine = load_this_machine();
-  if (!machine || told_of_another()) return machine;
+  if (!machine) return machine;
   auto equipped = read_in_child("the devices of this machine", [&] {
     Machine copy = *machine;
     if (auto topology = load_topology("this machine", [](hwloc_topology_t) { return 0; }, Io::yes))
