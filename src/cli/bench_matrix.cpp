@@ -117,29 +117,4 @@ std::string matrix_text(const BenchMatrix& m, bool color) {
   return out;
 }
 
-Markup matrix_html(const BenchMatrix& m) {
-  std::string states = has_two_states(m) ? "" : ", cores " + m.rows.front().core_state;
-  Markup out =
-      markup("<div class=\"card wide\"><h4>{}<span>{}</span></h4>\n<table class=\"matrix\"><tr><th></th>",
-             heading_of(m), states);
-  for (const std::string& subject : m.subjects) out += markup("<th class=\"n\">{}</th><th></th>", subject);
-  out += "</tr>\n";
-  for (const BenchMatrix::Row& row : m.rows) {
-    out += markup("<tr><td>{}</td>", label_of(m, row));
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const BenchRecord* r = row.cells[i];
-      if (r == nullptr) {
-        out += "<td class=\"n\">&ndash;</td><td></td>";
-        continue;
-      }
-      const char* type = !r->verified ? " no" : m.subjects[i] == "nigh" ? " ours" : "";
-      out += markup("<td class=\"n{}\" title=\"{} to {}, {} samples\">{}</td><td class=\"x{}\">{}</td>", type,
-                    short_number(r->value.low), short_number(r->value.high), r->samples,
-                    short_number(r->value.median), type, ratio_of(*r));
-    }
-    out += "</tr>\n";
-  }
-  return out + "</table></div>\n";
-}
-
 }  // namespace nigh::cli

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/bench_record.hpp"
-#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
@@ -29,6 +28,5 @@ bool is_matrix_record(const BenchRecord& record);
 std::vector<BenchMatrix> matrices_of(const BenchFile& file, const std::string& bench);
 
 std::string matrix_text(const BenchMatrix& matrix, bool color);
-Markup matrix_html(const BenchMatrix& matrix);
 
 }  // namespace nigh::cli

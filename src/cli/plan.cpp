@@ -16,6 +16,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/page_documents.hpp"
 #include "cli/plan_ranks.hpp"
 #include "cli/plan_transpose.hpp"
 #include "cli/rank_map_words.hpp"
@@ -131,17 +132,8 @@ void print_text(const Planned& plan, const PlanOptions& options) {
 }
 
 void print_json(const Planned& plan, int root) {
-  nlohmann::ordered_json out = {{"format", "nigh-plan"},
-                                {"version", 1},
-                                {"machine", printable(plan.machine.name)},
-                                {"spec", plan.spec},
-                                {"mask", plan.mask.to_list()},
-                                {"root", root}};
-  auto& threads = out["threads"] = nlohmann::ordered_json::array();
-  for (const auto& t : plan.threads)
-    threads.push_back(
-        {{"path", t.path}, {"pu", t.pu}, {"core", t.core}, {"numa_node", t.numa_node}, {"reason", t.reason}});
-  std::fputs((out.dump(1) + '\n').c_str(), stdout);
+  const auto document = plan_document(plan.machine, plan.mask, plan.spec, root, plan.threads);
+  std::fputs((document.dump(1) + '\n').c_str(), stdout);
 }
 
 // What was measured here counts for this machine alone.

@@ -95,6 +95,31 @@ Result<Traffic> traffic_of_matrix(std::string_view text) {
   return Traffic(static_cast<int>(ranks), entries);
 }
 
+bool is_sent(const Json& row, int ranks) {
+  if (!row.is_array() || row.size() < 2 || !is_rank(row[0], ranks)) return false;
+  return std::all_of(row.begin() + 1, row.end(),
+                     [](const Json& value) { return value.is_number() && is_bytes(value.get<double>()); });
+}
+
+Result<void> read_communicator(const Json& in, RankRecord& out) {
+  if (!in.is_object()) return tl::unexpected(wrong("its \"communicators\" are not objects"));
+  const Json name = in.value("name", Json()), size = in.value("size", Json());
+  const auto number = static_cast<std::uint32_t>(out.communicators.size());
+  out.communicators.push_back(
+      {name.is_string() ? name.get<std::string>() : "", is_rank(size, most_ranks + 1) ? size.get<int>() : 0});
+  for (std::uint32_t way = 0; way < record_ways.size(); ++way) {
+    const Json rows = in.value(record_ways[way], Json::array());
+    for (const Json& row : rows) {
+      if (!is_sent(row, out.ranks))
+        return tl::unexpected(
+            wrong(fmt::format("an entry of \"{}\" is not [rank, bytes, messages]", record_ways[way])));
+      out.sent.push_back(
+          {row[0].get<int>(), number, way, row[1].get<double>(), row.size() > 2 ? row[2].get<double>() : 0});
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Traffic> parse_rank_traffic(std::string_view text) {
@@ -116,19 +141,10 @@ Result<RankRecord> parse_rank_record(std::string_view text) {
   out.ranks = ranks.get<int>();
   out.rank = rank.get<int>();
   out.complete = root.value("complete", Json(true)) == true;
+  if (const auto host = root.find("host"); host != root.end() && host->is_string()) out.host = *host;
   const Json communicators = root.value("communicators", Json::array());
-  for (const Json& communicator : communicators) {
-    if (!communicator.is_object()) return tl::unexpected(wrong("its \"communicators\" are not objects"));
-    for (const char* way : {"point_to_point", "collective", "put", "get"}) {
-      const Json rows = communicator.value(way, Json::array());
-      for (const Json& row : rows) {
-        if (!row.is_array() || row.size() < 2 || !is_rank(row[0], out.ranks) || !row[1].is_number() ||
-            !is_bytes(row[1].get<double>()))
-          return tl::unexpected(wrong(fmt::format("an entry of \"{}\" is not [rank, bytes, messages]", way)));
-        out.entries.push_back({out.rank, row[0].get<int>(), row[1].get<double>()});
-      }
-    }
-  }
+  for (const Json& communicator : communicators)
+    if (auto read = read_communicator(communicator, out); !read) return tl::unexpected(read.error());
   return out;
 }
 
@@ -145,7 +161,7 @@ Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records) {
       return tl::unexpected(
           wrong(fmt::format("the record of rank {} has gaps: it had no memory left", record.rank)));
     there[static_cast<std::size_t>(record.rank)] = true;
-    entries.insert(entries.end(), record.entries.begin(), record.entries.end());
+    for (const RankRecord::Sent& sent : record.sent) entries.push_back({record.rank, sent.to, sent.bytes});
   }
   for (int rank = 0; rank < ranks; ++rank)
     if (!there[static_cast<std::size_t>(rank)]) missing.push_back(rank);

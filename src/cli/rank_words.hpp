@@ -5,6 +5,8 @@
 // the words of launchers.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +28,24 @@ Result<Traffic> parse_rank_traffic(std::string_view text);
 // A file of nigh run --record (src/mpi/record.cpp): what one rank sent to others, and read from their
 // windows.
 struct RankRecord {
+  struct Communicator {
+    std::string name;
+    int size = 0;
+    friend bool operator==(const Communicator&, const Communicator&) = default;
+  };
+  struct Sent {
+    int to = 0;
+    std::uint32_t communicator = 0;  // which of those below
+    std::uint32_t way = 0;           // which of record_ways
+    double bytes = 0, messages = 0;
+  };
   int rank = 0, ranks = 0;
   bool complete = true;
-  std::vector<Traffic::Entry> entries;
+  std::string host;
+  std::vector<Communicator> communicators;
+  std::vector<Sent> sent;
 };
+inline constexpr std::array record_ways = {"point_to_point", "collective", "put", "get"};
 Result<RankRecord> parse_rank_record(std::string_view text);
 // Errors: invalid: files of several jobs, ranks that left none or one with gaps.
 Result<Traffic> traffic_of_records(const std::vector<RankRecord>& records);

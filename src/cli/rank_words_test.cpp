@@ -75,7 +75,7 @@ TEST(RankWords, AddsUpTheRecordsOfAllRanks) {
   records.pop_back();
   EXPECT_EQ(traffic_of_records(records).error().message,
             "rank 2 of 3 left no record: they ended early, or ran without nigh");
-  records.push_back({.rank = 0, .ranks = 2, .entries = {}});
+  records.emplace_back().ranks = 2;
   EXPECT_EQ(traffic_of_records(records).error().message, "it holds files of jobs of 3 and of 2 ranks");
   records[0].complete = false;
   EXPECT_EQ(traffic_of_records(records).error().message,

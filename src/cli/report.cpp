@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// `nigh report`: gathers what there is (this machine, plans, benchmark files, a table of peers, a run's
-// account) and writes the page.
+// `nigh report`: gathers what there is (this machine, plans, what other commands wrote, a table of peers, a
+// run's account) and writes the page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,12 @@
 #include "cli/bench_fingerprint.hpp"
 #include "cli/bench_here.hpp"
 #include "cli/commands.hpp"
+#include "cli/page_documents.hpp"
 #include "cli/report_page.hpp"
+#include "cli/run_record.hpp"
+#include "machine/draw.hpp"
 #include "machine/load.hpp"
+#include "machine/probe.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -24,7 +28,7 @@ namespace {
 
 struct ReportOptions {
   std::string out = "build/report.html", peers, account, machine;
-  std::vector<std::string> benches, traces;
+  std::vector<std::string> files, benches, traces;
   bool no_run = false, summary = false, json = false;
 };
 
@@ -38,36 +42,70 @@ const std::vector<std::pair<std::string, std::string>>& model_cases() {
   return cases;
 }
 
-void add_plans(ReportParts& parts) {
-  int cores = usable_part(parts.machine, parts.mask).cores;
-  for (const Teams& teams : default_teams(bench_kinds().front(), cores, false)) {
+void add_plan(ReportParts& parts, const Machine& machine, const CpuSet& mask, const std::string& spec) {
+  auto plan = NestedPlan::make(machine, mask, spec);
+  auto threads = plan ? expand(*plan, 0) : Result<std::vector<PlannedThread>>(tl::unexpected(plan.error()));
+  if (threads) parts.documents.push_back(plan_document(machine, mask, spec, 0, *threads));
+}
+
+// Plans of this machine, and of models.
+void add_plans(ReportParts& parts, const CpuSet& mask) {
+  int made = 0;
+  for (const Teams& teams :
+       default_teams(bench_kinds().front(), usable_part(parts.machine, mask).cores, false)) {
     if (teams.threads() == 1) continue;
-    std::string spec = fmt::format("{},scatter,{},subscatter", teams.outer, teams.inner.value_or(1));
-    if (auto plan = picture_plan(parts.machine, parts.mask, spec))
-      parts.plans_here.push_back(*std::move(plan));
-    if (parts.plans_here.size() == 4) break;
+    add_plan(parts, parts.machine, mask,
+             fmt::format("{},scatter,{},subscatter", teams.outer, teams.inner.value_or(1)));
+    if (++made == 4) break;
   }
+  std::string last;
   for (const auto& [model, spec] : model_cases()) {
     auto machine = load_model(model);
-    if (!machine) continue;
-    auto plan = picture_plan(*machine, machine->pus(), spec);
-    if (plan) parts.plans_elsewhere.push_back(*std::move(plan));
+    if (!machine || machine->name == parts.machine.name) continue;
+    if (last != model) parts.documents.push_back(machine_document(*machine));
+    last = model;
+    add_plan(parts, *machine, machine->pus(), spec);
   }
 }
 
-Result<void> add_benches(const ReportOptions& options, ReportParts& parts) {
-  for (const std::string& path : options.benches) {
-    auto text = sys::read_file(path);
-    if (!text) return tl::unexpected(text.error());
-    auto file = bench_file_from_json(*text, path);
+Result<void> add_document(ReportParts& parts, const std::string& text, const std::string& path) {
+  auto document = page_document(text, path);
+  if (!document) return tl::unexpected(document.error());
+  if ((*document)["format"] == "nigh-bench") {
+    auto file = bench_file_from_json(text, path);
     if (!file) return tl::unexpected(file.error());
     parts.benches.push_back(*std::move(file));
   }
+  (*document)["file"] = printable(std::filesystem::path(path).filename().string());
+  parts.documents.push_back(*std::move(document));
+  return {};
+}
+
+// A file of nigh, or the folder of a record.
+Result<void> add_file(ReportParts& parts, const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    auto records = read_rank_records(path);
+    if (!records) return tl::unexpected(records.error());
+    parts.documents.push_back(traffic_document(*records, printable(path)));
+    return {};
+  }
+  auto text = sys::read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  return add_document(parts, *text, path);
+}
+
+Result<void> add_files(const ReportOptions& options, ReportParts& parts) {
+  for (const std::vector<std::string>* list : {&options.files, &options.benches})
+    for (const std::string& path : *list)
+      if (auto added = add_file(parts, path); !added) return added;
   // Who names what has been measured wants to look at that.
-  if (!options.benches.empty() || !options.traces.empty() || options.no_run) return {};
+  if (!options.files.empty() || !options.benches.empty() || !options.traces.empty() || options.no_run)
+    return {};
   for (const char* name : {"nested-stream", "nested-sync", "geothermal"}) {
     auto file = bench_here(name);
     if (!file) return fail_in(name, file.error());
+    parts.documents.push_back(to_json(*file));
     parts.benches.push_back(*std::move(file));
   }
   return {};
@@ -89,16 +127,19 @@ Result<void> add_peers(const ReportOptions& options, ReportParts& parts) {
 }
 
 Result<ReportParts> gather(const ReportOptions& options) {
-  auto machine = load_machine(options.machine);
+  const bool own = options.machine.empty() || options.machine == "this";
+  auto machine = own ? load_this_machine_with_devices() : load_machine(options.machine);
   if (!machine) return tl::unexpected(machine.error());
+  if (own) apply_stored_probe(*machine);
   ReportParts parts;
   parts.machine = *std::move(machine);
-  parts.mask = parts.machine.pus();
-  if (options.machine.empty())
-    if (auto mask = sys::affinity()) parts.mask = *mask & parts.machine.pus();
   parts.date = now_text();
-  add_plans(parts);
-  if (auto added = add_benches(options, parts); !added) return tl::unexpected(added.error());
+  CpuSet mask = parts.machine.pus();
+  if (own)
+    if (auto allowed = sys::affinity()) mask = *allowed & mask;
+  parts.documents.push_back(machine_document(parts.machine));
+  add_plans(parts, mask);
+  if (auto added = add_files(options, parts); !added) return tl::unexpected(added.error());
   if (auto added = add_peers(options, parts); !added) return tl::unexpected(added.error());
   for (const std::string& path : options.traces) {
     auto text = sys::read_file(path);
@@ -115,6 +156,11 @@ Result<ReportParts> gather(const ReportOptions& options) {
   return parts;
 }
 
+std::size_t documents_of(const ReportParts& parts, const char* format) {
+  return static_cast<std::size_t>(std::count_if(parts.documents.begin(), parts.documents.end(),
+                                                [&](const auto& one) { return one["format"] == format; }));
+}
+
 // What the page holds, for programs; the figures themselves are in the files of nigh bench --save.
 void print_contents(const std::string& page, const ReportParts& parts) {
   nlohmann::ordered_json benches = nlohmann::ordered_json::array();
@@ -126,15 +172,18 @@ void print_contents(const std::string& page, const ReportParts& parts) {
                        {"verified", right},
                        {"absent", file.absent.size()}});
   }
+  nlohmann::ordered_json formats = nlohmann::ordered_json::array();
+  for (const auto& one : parts.documents) formats.push_back(one["format"]);
   nlohmann::ordered_json document = {{"format", "nigh-report"},
                                      {"version", 1},
                                      {"page", page},
                                      {"machine", parts.machine.name},
-                                     {"plans", parts.plans_here.size() + parts.plans_elsewhere.size()},
+                                     {"plans", documents_of(parts, "nigh-plan")},
                                      {"benches", benches},
                                      {"traces", parts.traces.size()},
                                      {"peers", parts.peers.has_value()},
-                                     {"account", !parts.account.empty()}};
+                                     {"account", !parts.account.empty()},
+                                     {"documents", formats}};
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -144,7 +193,7 @@ int report(const ReportOptions& options) {
   std::error_code ignored;  // write_file says what is wrong
   auto folder = std::filesystem::path(options.out).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  if (auto written = sys::write_file(options.out, report_page(*parts).text()); !written)
+  if (auto written = sys::write_file(options.out, report_page(*parts)); !written)
     return report_failure("report", written.error().message);
   if (options.json) {
     print_contents(options.out, *parts);
@@ -159,7 +208,11 @@ int report(const ReportOptions& options) {
 
 void add_report(CLI::App& app, int& status) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Write one HTML page: machine, plans, benchmarks, peers");
+  CLI::App* command =
+      app.add_subcommand("report", "Write one HTML page: gains, machine, messages, benchmarks");
+  command->add_option(
+      "file", options->files,
+      "JSON of compare, tune, bench, machine, plan or ps, or the folder of a record of ranks");
   command->add_option("--out", options->out, "The page to write (default build/report.html)");
   command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");
   command->add_option("--peers", options->peers,
@@ -169,8 +222,7 @@ void add_report(CLI::App& app, int& status) {
       "What a message-driven program's --chare-trace wrote; may be given again (no benchmark is run then)");
   command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
   command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
-  command->add_flag("--no-run", options->no_run,
-                    "Without --bench and --trace: do not run the short benchmarks");
+  command->add_flag("--no-run", options->no_run, "Without files: do not run the short benchmarks");
   auto* summary = command->add_flag("--summary", options->summary, "Also print a summary");
   command->add_flag("--json", options->json, "Print what the page holds as JSON")->excludes(summary);
   command->callback([options, &status] { status = report(*options); });

@@ -125,7 +125,7 @@ Markup placement_html(const BenchFile& file) {
   for (const BenchRecord& r : file.records)
     if (r.bench == "placement") low = std::min(low, r.value.low), high = std::max(high, r.value.high);
   Markup out(
-      "<h3>Policies, in the simulator</h3>\n<p>Speed relative to the average of all static placements; a "
+      "<h2>Policies, in the simulator</h2>\n<p>Speed relative to the average of all static placements; a "
       "mix's is "
       "the geometric mean of its programs'. Bars: the median over starting placements; lines: the lowest and "
       "the "
@@ -133,7 +133,7 @@ Markup placement_html(const BenchFile& file) {
       "is fitted "
       "to published figures; the others stand for a class of demand.</p>\n<div class=\"policies\">\n");
   for (const std::string& mix : names_of(file, "placement"))
-    out += markup("<figure><h4>{}</h4>{}</figure>\n", mix, bars(file, mix, low, high));
+    out += markup("<figure><h3>{}</h3>{}</figure>\n", mix, bars(file, mix, low, high));
   out += "</div>\n<div class=\"peers\"><table><tr><th>programs, nodes</th>";
   for (const std::string& policy : policies()) out += markup("<th class=\"n\">{}</th>", policy);
   out += "</tr>\n";
@@ -151,7 +151,7 @@ Markup placement_html(const BenchFile& file) {
 
 Markup slide5_html(const BenchFile& file) {
   Markup out(
-      "<h3>streamcluster on two nodes, predicted and published</h3>\n<div "
+      "<h2>streamcluster on two nodes, predicted and published</h2>\n<div "
       "class=\"peers\"><table><tr><th>nodes</th>");
   for (const Quantity& q : quantities) out += markup("<th>{}</th>", q.heading);
   out += "</tr>\n";
@@ -181,7 +181,7 @@ Markup model_section(const std::vector<BenchFile>& files) {
   }
   if (out.empty()) return out;
   return markup(
-      "<h2 id=\"placement\">Placement on a machine whose links differ</h2>\n<p class=\"note\">Predictions "
+      "<h1 id=\"title\">Placement on a machine whose links differ</h1>\n<p class=\"note\">Predictions "
       "of nigh's "
       "link model for 4 x Opteron 6272 (8 nodes), the machine of AsymSched (USENIX ATC 2015); nothing in "
       "this "

@@ -1,29 +1,21 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report: one HTML file that needs no script and fetches nothing, so that it can be mailed, printed and
-// kept beside the figures it shows. Each part is a function from values to markup, in
-// which no text of others is anything but text.
+// The report: the page that web/ builds (web_page.hpp), with the documents that its views draw, and with
+// sections that are drawn here. Each section is a function from values to markup, in which no text of others
+// is anything but text.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/cpuset.hpp"
 #include "base/result.hpp"
 #include "cli/bench_record.hpp"
 #include "machine/machine.hpp"
 #include "machine/markup.hpp"
 
 namespace nigh::cli {
-
-// A picture of a plan: where each thread of the spec goes.
-struct PlanPicture {
-  std::string spec, caption;
-  Markup svg;
-};
-Result<PlanPicture> picture_plan(const Machine& machine, const CpuSet& mask, const std::string& spec);
 
 struct Peers {
   std::string machine;
@@ -62,22 +54,24 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
 
 struct ReportParts {
   Machine machine;
-  CpuSet mask;
   std::string date;
-  std::vector<PlanPicture> plans_here, plans_elsewhere;
-  std::vector<BenchFile> benches;
+  std::vector<nlohmann::ordered_json> documents;  // page_documents.hpp; this machine first
+  std::vector<BenchFile> benches;  // of those that are benchmarks; sections and the summary use them
   std::optional<Peers> peers;
   std::vector<Trace> traces;
   std::string account;  // of `nigh run --explain`
 };
 
-Markup report_page(const ReportParts& parts);
+// What the page does not draw itself yet.
+struct ReportSection {
+  std::string id, title;  // in the page's address and among its views
+  Markup markup;
+};
+std::vector<ReportSection> report_sections(const ReportParts& parts);
 
-// Its sections.
-Markup machine_section(const ReportParts& parts);
-Markup plan_section(const ReportParts& parts);
-Markup bench_section(const std::vector<BenchFile>& files);
-Markup copies_html(const BenchFile& file);  // the pictures of `nigh bench copy`; or nothing
+// The whole file.
+std::string report_page(const ReportParts& parts);
+
 Markup peers_section(const Peers& peers);
 Markup trace_section(const std::vector<Trace>& traces);
 

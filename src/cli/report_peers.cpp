@@ -61,7 +61,7 @@ Result<Peers> peers_from_json(const std::string& text, const std::string& where)
 
 Markup peers_section(const Peers& peers) {
   Markup out = markup(
-      "<h2 id=\"peers\">Other ways to bind</h2>\n<p>Each case ran under nigh and under every other setting "
+      "<h1 id=\"title\">Other ways to bind</h1>\n<p>Each case ran under nigh and under every other setting "
       "on {} (emulated: placement is exact, nothing is timed). <i>right*</i>: the same map on other "
       "PUs.</p>\n"
       "<div class=\"peers\"><table><tr><th>subject</th>",

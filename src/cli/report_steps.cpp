@@ -65,7 +65,7 @@ Markup chart(const std::string& title, const std::vector<StepCurve>& all) {
   const auto at_y = [&](double y) {
     return height - bottom - std::log(y / low_y) / std::log(high_y / low_y) * (height - top - bottom);
   };
-  Markup out = markup("<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">",
+  Markup out = markup("<figure><h3>{0}</h3><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">",
                       title, width, height);
   for (const double x : {low_x, high_x})
     out += markup("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{:.3g}</text>", at_x(x), height - 6,
@@ -138,7 +138,7 @@ Markup scaling(const StepFigures& figures) {
   for (const std::string& kind : kinds) {
     const Markup charts = over_hosts(figures, kind, "three-steps") + over_hosts(figures, kind, "one-pass");
     if (!charts.empty())
-      out += markup("<h3>2, 3, ...{}</h3>\n<div class=\"policies\">\n{}</div>\n", kind, charts);
+      out += markup("<h2>2, 3, ...{}</h2>\n<div class=\"policies\">\n{}</div>\n", kind, charts);
   }
   return out;
 }
@@ -177,7 +177,7 @@ Markup shares(const StepFigures& figures, const std::string& bed) {
     }
   if (rows.empty()) return {};
   return markup(
-      "<figure><h4>Shares of the three steps, {:.3g} MB: {}, {}, {}, {}</h4><svg viewBox=\"0 0 {} "
+      "<figure><h3>Shares of the three steps, {:.3g} MB: {}, {}, {}, {}</h3><svg viewBox=\"0 0 {} "
       "{}\" "
       "role=\"img\" aria-label=\"shares of steps\">{}</svg></figure>\n",
       static_cast<double>(largest) * 1e-6, step_names[0], step_names[1], step_names[2], step_names[3], width,
@@ -195,14 +195,14 @@ Markup transpose_steps_html(const BenchFile& file) {
                                 ? told->get<std::string>()
                                 : "hosts that the file does not describe";
   Markup out = markup(
-      "<h2 id=\"steps\">The transpose between hosts: measured beside modelled</h2>\n<p "
+      "<h1 id=\"title\">The transpose between hosts: measured beside modelled</h1>\n<p "
       "class=\"note\">Measured on "
       "{}. Points: measured; lines: what the model said from nigh machine --probe-mpi there. Blue: one rank "
       "a host; "
       "grey: one rank a core.</p>\n",
       where);
   for (const std::string& bed : beds)
-    out += markup("<h3>{}</h3>\n<div class=\"policies\">\n", bed) +
+    out += markup("<h2>{}</h2>\n<div class=\"policies\">\n", bed) +
            over_sizes(figures, bed, "three-steps", "between_nodes", "Global reorder between hosts") +
            over_sizes(figures, bed, "three-steps", "total", "Transpose in three steps") +
            over_sizes(figures, bed, "one-pass", "total", "Transpose in one pass, ours") +

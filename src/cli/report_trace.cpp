@@ -154,12 +154,12 @@ double Trace::mean(std::size_t pe) const {
 
 Markup trace_section(const std::vector<Trace>& traces) {
   Markup out(
-      "<h2 id=\"traces\">Message-driven programs, over time</h2>\n<p>How busy each PE was from the beginning "
+      "<h1 id=\"title\">Message-driven programs, over time</h1>\n<p>How busy each PE was from the beginning "
       "of "
       "a job to its end: the darker, the more. What is pale on one PE and dark on another is what "
       "<code>balance()</code> can even out.</p>\n");
   for (const Trace& trace : traces) {
-    out += markup("<h3>{}, {:.1f} ms</h3>\n<table>", trace.name, trace.ms);
+    out += markup("<h2>{}, {:.1f} ms</h2>\n<table>", trace.name, trace.ms);
     for (std::size_t pe = 0; pe < trace.busy.size(); ++pe) {
       out += markup("<tr><th>PE {}</th><td class=\"wide\">{}</td><td>{:.0f} %</td>", pe,
                     strip(trace.busy[pe], fmt::format("PE {} over time", pe)), trace.mean(pe));

@@ -84,7 +84,7 @@ Markup Chart::draw(const std::function<double(double, const TransposeWay&)>& val
       low_ = std::min(low_, value(x, series.way));
       high_ = std::max(high_, value(x, series.way));
     }
-  Markup out = markup("<figure><h4>{0}</h4><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">{3}",
+  Markup out = markup("<figure><h3>{0}</h3><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">{3}",
                       title_, width, height, axes());
   for (const Series& series : two_series) {
     out += markup("<polyline class=\"{}\" points=\"", series.type);
@@ -113,7 +113,7 @@ Markup shares() {
   constexpr const char* names[] = {"reorder", "on node", "between", "transpose", "sync"};
   constexpr double left = 92, width = 340, row = 22, shade[] = {0.9, 0.2, 0.55, 0.75, 0.3};
   Markup out = markup(
-      "<figure><h4>Steps, from the left: {}, {}, {}, {}, {}</h4><svg viewBox=\"0 0 {} {}\" role=\"img\" "
+      "<figure><h3>Steps, from the left: {}, {}, {}, {}, {}</h3><svg viewBox=\"0 0 {} {}\" role=\"img\" "
       "aria-label=\"parts of the steps\">",
       names[0], names[1], names[2], names[3], names[4], width, 4 * row);
   double y = 0;
@@ -173,7 +173,7 @@ Markup transpose_model_html(const BenchFile& file) {
   const std::vector<Compared> rows = compared(file);
   if (rows.empty()) return {};
   Markup out(
-      "<h2 id=\"transpose\">Ranks or threads: the transpose of Haan (SCICOMP 2000)</h2>\n<p "
+      "<h1 id=\"title\">Ranks or threads: the transpose of Haan (SCICOMP 2000)</h1>\n<p "
       "class=\"note\">Predictions "
       "of nigh's cost "
       "model for 16 nodes of an IBM SP (4 x POWER3-II each), the machine of Haan (SCICOMP 2000); nothing in "

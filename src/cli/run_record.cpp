@@ -69,7 +69,7 @@ std::string record_folder(const RunOptions& options) {
   return error ? options.record : whole.string();
 }
 
-Result<Traffic> read_rank_record(const std::string& folder) {
+Result<std::vector<RankRecord>> read_rank_records(const std::string& folder) {
   fs::path job = folder;
   if (const std::vector<fs::path> jobs = jobs_in(job); jobs.size() == 1) {
     job = jobs.front();
@@ -98,8 +98,14 @@ Result<Traffic> read_rank_record(const std::string& folder) {
     return tl::unexpected(
         Error{Errc::invalid,
               fmt::format("{} holds no record (nigh run --record {} -- mpirun ...)", folder, folder)});
-  auto traffic = traffic_of_records(records);
-  if (!traffic) return fail_in(job.string(), traffic.error());
+  return records;
+}
+
+Result<Traffic> read_rank_record(const std::string& folder) {
+  auto records = read_rank_records(folder);
+  if (!records) return tl::unexpected(records.error());
+  auto traffic = traffic_of_records(*records);
+  if (!traffic) return fail_in(folder, traffic.error());
   return traffic;
 }
 

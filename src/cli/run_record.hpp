@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
+#include "cli/rank_words.hpp"
 #include "plan/traffic.hpp"
 
 namespace nigh::cli {
@@ -18,6 +20,8 @@ Result<void> prepare_record(const RunOptions& options);
 std::string record_folder(const RunOptions& options);
 // What `nigh run --record` left in a folder, or in that of one of its jobs. Errors: io; invalid: there is no
 // record, there are several, or ranks are missing.
+Result<std::vector<RankRecord>> read_rank_records(const std::string& folder);
+// The bytes of these alone.
 Result<Traffic> read_rank_record(const std::string& folder);
 
 }  // namespace nigh::cli

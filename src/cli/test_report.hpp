@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "cli/page_documents.hpp"
 #include "cli/report_page.hpp"
 #include "machine/load.hpp"
 
@@ -14,8 +15,15 @@ namespace nigh::cli {
 inline ReportParts parts() {
   ReportParts out;
   out.machine = load_model("barcelona").value();
-  out.mask = out.machine.pus();
+  out.documents.push_back(machine_document(out.machine));
   out.date = "2026-01-01";
+  return out;
+}
+
+// What is drawn here, all sections in a row.
+inline std::string drawn(const ReportParts& parts) {
+  std::string out;
+  for (const ReportSection& one : report_sections(parts)) out += one.markup.text();
   return out;
 }
 

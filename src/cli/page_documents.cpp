@@ -1,0 +1,172 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/page_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "cli/bench_record.hpp"
+#include "cli/numbers.hpp"
+#include "machine/draw.hpp"
+#include "machine/load.hpp"
+
+namespace nigh::cli {
+namespace {
+
+using Document = nlohmann::ordered_json;
+
+// Formats with a view, and the members without which there is nothing to draw.
+struct PageFormat {
+  const char* name;
+  std::vector<const char*> lists, objects;
+};
+const std::vector<PageFormat>& page_formats() {
+  static const std::vector<PageFormat> formats = {{"nigh-compare", {"subjects"}, {"time_ratio"}},
+                                                  {"nigh-tune", {"stages"}, {}},
+                                                  {"nigh-programs", {"programs"}, {}},
+                                                  {"nigh-plan", {"threads"}, {}},
+                                                  {"nigh-ps", {"processes"}, {}},
+                                                  {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},
+                                                  {"nigh-traffic", {"entries", "communicators", "ways"}, {}}};
+  return formats;
+}
+
+Result<Document> checked_document(Document document, const std::string& where) {
+  const std::string format = document["format"].get<std::string>();
+  for (const PageFormat& one : page_formats()) {
+    if (format != one.name) continue;
+    for (const char* key : one.lists)
+      if (!document.contains(key) || !document[key].is_array())
+        return fail(Errc::invalid, fmt::format("{}: its \"{}\" is not a list", where, key));
+    for (const char* key : one.objects)
+      if (!document.contains(key) || !document[key].is_object())
+        return fail(Errc::invalid, fmt::format("{}: its \"{}\" is not an object", where, key));
+    return document;
+  }
+  return fail(Errc::unsupported,
+              fmt::format("{} is of the format {}, for which the page has no view", where, format));
+}
+
+// As many communicators as a reader can choose from.
+constexpr std::size_t most_communicators = 24;
+constexpr std::size_t most_entries = 300000;
+
+class TrafficSum {
+ public:
+  TrafficSum(const std::vector<RankRecord>& records, int width) : width_(width) {
+    for (const RankRecord& record : records) add(record);
+  }
+  [[nodiscard]] std::size_t entries() const { return sums_.size(); }
+  [[nodiscard]] Document communicators() const {
+    Document out = Document::array();
+    for (const RankRecord::Communicator& one : communicators_)
+      out.push_back({{"name", one.name}, {"size", one.size}});
+    return out;
+  }
+  [[nodiscard]] Document rows() const {
+    Document out = Document::array();
+    for (const auto& [key, sum] : sums_)
+      out.push_back({key[0], key[1], key[2], key[3], sum.bytes, sum.messages});
+    return out;
+  }
+
+ private:
+  struct Sum {
+    double bytes = 0, messages = 0;
+  };
+
+  void add(const RankRecord& record) {
+    std::vector<int> numbers;
+    for (const RankRecord::Communicator& one : record.communicators) numbers.push_back(number_of(one));
+    for (const RankRecord::Sent& sent : record.sent) {
+      Sum& sum = sums_[{record.rank / width_, sent.to / width_, numbers[sent.communicator],
+                        static_cast<int>(sent.way)}];
+      sum.bytes += sent.bytes;
+      sum.messages += sent.messages;
+    }
+  }
+
+  // Ranks know their communicators by name and size only.
+  int number_of(const RankRecord::Communicator& wanted) {
+    const auto found = std::find(communicators_.begin(), communicators_.end(), wanted);
+    if (found != communicators_.end()) return static_cast<int>(found - communicators_.begin());
+    if (communicators_.size() < most_communicators) {
+      communicators_.push_back(wanted);
+    } else {
+      communicators_.back() = {"others", 0};
+    }
+    return static_cast<int>(communicators_.size()) - 1;
+  }
+
+  int width_;
+  std::vector<RankRecord::Communicator> communicators_;
+  std::map<std::array<int, 4>, Sum> sums_;  // by from, to, communicator, way
+};
+
+}  // namespace
+
+Result<Document> page_document(const std::string& text, const std::string& where) {
+  Document document = Document::parse(text, nullptr, false);
+  if (document.is_discarded() || !document.is_object() || !document.contains("format") ||
+      !document["format"].is_string())
+    return fail(Errc::invalid, where + " is not what a command of nigh writes with --json");
+  if (document.contains("version") && document["version"] != 1)
+    return fail(Errc::unsupported, where + " is of another version than this nigh reads");
+  if (document["format"] == "nigh-bench") {
+    auto file = bench_file_from_json(text, where);
+    if (!file) return tl::unexpected(file.error());
+    return to_json(*file);
+  }
+  if (document["format"] == "nigh-machine") {
+    auto machine = machine_from_json(text, where);
+    if (!machine) return tl::unexpected(machine.error());
+    return machine_document(*machine);
+  }
+  return checked_document(std::move(document), where);
+}
+
+Document machine_document(const Machine& machine) { return Document::parse(machine_to_json(machine)); }
+
+Document plan_document(const Machine& machine, const CpuSet& mask, const std::string& spec, int root,
+                       const std::vector<PlannedThread>& threads) {
+  Document out = {{"format", "nigh-plan"}, {"version", 1},           {"machine", printable(machine.name)},
+                  {"spec", spec},          {"mask", mask.to_list()}, {"root", root}};
+  auto& list = out["threads"] = Document::array();
+  for (const PlannedThread& t : threads)
+    list.push_back(
+        {{"path", t.path}, {"pu", t.pu}, {"core", t.core}, {"numa_node", t.numa_node}, {"reason", t.reason}});
+  return out;
+}
+
+Document traffic_document(const std::vector<RankRecord>& records, const std::string& name) {
+  const int ranks = records.front().ranks;
+  int width = (ranks + 511) / 512;
+  while (width < ranks && TrafficSum(records, width).entries() > most_entries) width *= 2;
+  const TrafficSum sum(records, width);
+  std::vector<std::string> hosts(static_cast<std::size_t>(ranks));
+  std::vector<bool> there(static_cast<std::size_t>(ranks), false);
+  for (const RankRecord& record : records) {
+    hosts[static_cast<std::size_t>(record.rank)] = record.host;
+    there[static_cast<std::size_t>(record.rank)] = record.complete;
+  }
+  Document missing = Document::array();
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!there[static_cast<std::size_t>(rank)]) missing.push_back(rank);
+  Document ways = Document::array();
+  for (const char* way : record_ways) ways.push_back(way);
+  return {{"format", "nigh-traffic"},
+          {"version", 1},
+          {"name", name},
+          {"ranks", ranks},
+          {"width", width},
+          {"hosts", hosts},
+          {"communicators", sum.communicators()},
+          {"ways", ways},
+          {"entries", sum.rows()},
+          {"missing", missing}};
+}
+
+}  // namespace nigh::cli

@@ -1,0 +1,90 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/page_documents.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "machine/load.hpp"
+
+namespace nigh::cli {
+namespace {
+
+std::string refusal_of_document(const std::string& text) {
+  const auto document = page_document(text, "x.json");
+  return document ? "taken" : document.error().message;
+}
+
+TEST(PageDocuments, AreThoseThatHaveAView) {
+  EXPECT_EQ(
+      refusal_of_document(R"({"format": "nigh-compare", "version": 1, "subjects": [], "time_ratio": {}})"),
+      "taken");
+  EXPECT_EQ(refusal_of_document(machine_to_json(*load_model("barcelona"))), "taken");
+  EXPECT_EQ(refusal_of_document(
+                R"({"format": "nigh-bench", "version": 1, "machine": {}, "records": [], "absent": []})"),
+            "taken");
+  EXPECT_EQ(refusal_of_document("{\"format\": \"nigh-com"),
+            "x.json is not what a command of nigh writes with --json");
+  EXPECT_EQ(refusal_of_document("[]"), "x.json is not what a command of nigh writes with --json");
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-doctor", "version": 1, "findings": []})"),
+            "x.json is of the format nigh-doctor, for which the page has no view");
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-ps", "version": 2, "processes": []})"),
+            "x.json is of another version than this nigh reads");
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-ps", "version": 1, "processes": {}})"),
+            "x.json: its \"processes\" is not a list");
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-compare", "version": 1, "subjects": []})"),
+            "x.json: its \"time_ratio\" is not an object");
+}
+
+RankRecord record_of(int rank, int ranks, std::vector<RankRecord::Sent> sent) {
+  return {.rank = rank,
+          .ranks = ranks,
+          .complete = true,
+          .host = rank < 2 ? "a" : "b",
+          .communicators = {{"x", 3}, {"y", 2}},
+          .sent = std::move(sent)};
+}
+
+TEST(PageDocuments, RecordsOfRanksBecomeOneMatrix) {
+  const auto document = traffic_document({record_of(0, 3, {{1, 0, 0, 100, 2}, {1, 1, 1, 5, 1}}),
+                                          record_of(2, 3, {{0, 0, 0, 7, 1}, {0, 0, 0, 3, 1}})},
+                                         "record");
+  EXPECT_EQ(document["width"], 1);
+  EXPECT_EQ(document["hosts"], (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(document["missing"], (std::vector<int>{1}));
+  EXPECT_EQ(document["communicators"].size(), 2U);
+  EXPECT_EQ(document["entries"].dump(), "[[0,1,0,0,100.0,2.0],[0,1,1,1,5.0,1.0],[2,0,0,0,10.0,2.0]]");
+  EXPECT_TRUE(page_document(document.dump(), "x"));
+}
+
+// A matrix of 2000 ranks that all talk to each other: as many rows as a page shows, and no byte lost.
+TEST(PageDocuments, ManyRanksAreShownInGroups) {
+  constexpr int ranks = 2000;
+  std::vector<RankRecord> records;
+  for (int rank = 0; rank < ranks; ++rank) {
+    records.push_back(record_of(rank, ranks, {}));
+    for (int to = 0; to < ranks; to += 3) records.back().sent.push_back({to, 0, 0, 1, 1});
+  }
+  const auto document = traffic_document(records, "record");
+  EXPECT_EQ(document["width"], 4);
+  double bytes = 0;
+  for (const auto& entry : document["entries"]) bytes += entry[4].get<double>();
+  EXPECT_EQ(bytes, ranks * 667.0);
+  EXPECT_LE(document["entries"].size(), 300000U);
+}
+
+TEST(PageDocuments, ManyCommunicatorsBecomeOthers) {
+  RankRecord record = record_of(0, 2, {});
+  record.communicators.clear();
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    record.communicators.push_back({fmt::format("c{}", i), 2});
+    record.sent.push_back({1, i, 0, 1, 1});
+  }
+  const auto document = traffic_document({record}, "record");
+  ASSERT_EQ(document["communicators"].size(), 24U);
+  EXPECT_EQ(document["communicators"][23]["name"], "others");
+  EXPECT_EQ(document["entries"].back().dump(), "[0,1,23,0,37.0,37.0]");
+}
+
+}  // namespace
+}  // namespace nigh::cli

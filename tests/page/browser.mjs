@@ -1,0 +1,108 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The page in a browser: each view with real data, as people with a phone, a keyboard or a screen reader meet it.
+// Usage: node browser.mjs PAGE HOSTILE_PAGE LARGE_PAGE CHROMIUM [FOLDER for screenshots]
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(`${process.cwd()}/`);
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const [page, hostile, large, executablePath, shots] = process.argv.slice(2);
+const address = (file, view) => `${pathToFileURL(file)}#/${view}`;
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+
+async function open(file, view, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const tab = await context.newPage();
+  const faults = [];
+  tab.on('pageerror', (error) => faults.push(String(error)));
+  tab.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  tab.on('request', (request) => /^https?:/.test(request.url()) && faults.push(`it fetches ${request.url()}`));
+  await tab.goto(address(file, view));
+  await tab.waitForSelector('#title');
+  return { tab, faults, close: () => context.close() };
+}
+
+const views = { gains: 'What did I gain?', machine: 'Where is everything?', messages: 'Who talks to whom?', benchmarks: 'How does it compare?' };
+let checks = 0;
+for (const [view, title] of Object.entries(views))
+  for (const [name, options] of Object.entries({
+    desktop: {}, phone: { viewport: { width: 390, height: 844 } }, dark: { colorScheme: 'dark' }, wide: { viewport: { width: 3840, height: 2160 } },
+  })) {
+    const { tab, faults, close } = await open(page, view, options);
+    assert.equal(await tab.textContent('h1'), title);
+    const pictures = await tab.$$eval('.picture svg, .picture canvas', (all) => all.map((one) => one.getBoundingClientRect()).filter((box) => box.width > 50 && box.height > 20).length);
+    assert.ok(pictures > 0, `${view}, ${name}: it has no picture`);
+    const overflow = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `${view}, ${name}: it is ${overflow} px too wide`);
+    if (shots) await tab.screenshot({ path: `${shots}/${view}-${name}.png`, fullPage: name !== 'wide' });
+    if (name !== 'wide') {
+      const found = await tab.evaluate(`(() => { ${axe}; return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'best-practice'] }); })()`);
+      assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes[0].html}`), [], `${view}, ${name}`);
+    }
+    assert.deepEqual(faults, [], `${view}, ${name}`);
+    await close();
+    ++checks;
+  }
+
+// From view to view by the keyboard, and the pairs of the heat map.
+{
+  const { tab, close } = await open(page, 'messages');
+  await tab.focus('canvas');
+  await tab.keyboard.press('ArrowRight');
+  assert.match(await tab.textContent('.readout'), /^Rank 0 to rank 1: /);
+  await tab.selectOption('.choices select >> nth=1', '0');
+  assert.match(await tab.textContent('.lead'), /ranks sent/);
+  await tab.click('nav a >> text=Machine');
+  assert.equal(await tab.textContent('h1'), views.machine);
+  await tab.selectOption('.choices select >> nth=-1', '1');
+  assert.ok((await tab.$$('.machine .mark')).length > 1, 'a plan marks its PUs');
+  assert.match(await tab.title(), /Machine/);
+  const [file] = await Promise.all([tab.waitForEvent('download'), tab.click('text=Save picture >> nth=0')]);
+  assert.match(readFileSync(await file.path(), 'utf8'), /^<svg [^]*<\/svg>$/);
+  await close();
+}
+
+// Names of programs and hosts are texts; a document that is not what it should be leaves the other views.
+{
+  const { tab, faults, close } = await open(hostile, 'gains');
+  for (const view of Object.keys(views)) {
+    await tab.goto(address(hostile, view));
+    await tab.waitForSelector('#title');
+    assert.equal(await tab.evaluate(() => globalThis.hacked), undefined);
+    assert.equal((await tab.$$('img, iframe, main script')).length, 0, view);
+  }
+  await tab.goto(address(hostile, 'gains'));
+  assert.ok((await tab.textContent('main')).includes('<img src=x onerror='), 'the name is shown');
+  await tab.goto(address(hostile, 'benchmarks'));
+  assert.deepEqual(faults.filter((one) => /hacked|Refused to (execute|load)/.test(one)), []);
+  await close();
+}
+
+// 4096 ranks.
+{
+  const { tab, close } = await open(large, 'messages');
+  const took = await tab.evaluate(() => performance.getEntriesByType('navigation')[0].duration);
+  const heap = await tab.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
+  const frames = await tab.evaluate(async () => {
+    const canvas = document.querySelector('canvas');
+    const box = canvas.getBoundingClientRect();
+    const start = performance.now();
+    let count = 0;
+    while (performance.now() - start < 1000) {
+      canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + (count % box.width), clientY: box.top + (count % box.height), bubbles: true }));
+      await new Promise(requestAnimationFrame);
+      ++count;
+    }
+    return count;
+  });
+  console.log(`4096 ranks: loaded in ${took.toFixed(0)} ms, ${(heap / 2 ** 20).toFixed(0)} MiB, ${frames} frames a second`);
+  await close();
+}
+
+await browser.close();
+console.log(`page: right (${checks} views)`);

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026, the nigh authors.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The page of web/: `built`, that web/page.html is what its sources give, and their own tests; `browser`, each view with
+# data in Chromium (browser.mjs). Without npm, Chromium or the packages (no network) they are left out.
+# Usage: page.py built|browser BUILD_FOLDER
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WEB = HERE.parents[1] / "web"
+NIGH = str(Path(sys.argv[2]).resolve() / "bin" / "nigh")
+
+
+def skip(why: str) -> None:
+    print(f"SKIP: {why}")
+    wanted = os.environ.get("NIGH_REQUIRE", "").split(",")
+    sys.exit(1 if "page" in wanted or "all" in wanted else 77)
+
+
+def run(*words: str, **options) -> str:
+    got = subprocess.run(words, capture_output=True, text=True, timeout=280, stdin=subprocess.DEVNULL, **options)
+    assert got.returncode == 0, f"{words}: {got.stdout}\n{got.stderr}"
+    return got.stdout
+
+
+def packages() -> None:
+    """What package-lock.json names, unless it is there."""
+    if not shutil.which("npm"):
+        skip("there is no npm here")
+    lock, there = WEB / "package-lock.json", WEB / "node_modules" / ".package-lock.json"
+    if there.exists() and there.stat().st_mtime >= lock.stat().st_mtime:
+        return
+    got = subprocess.run(["npm", "ci"], cwd=WEB, capture_output=True, text=True, timeout=280)
+    if got.returncode != 0:
+        skip(f"npm ci: {(got.stderr or 'failed').strip().splitlines()[0]}")
+
+
+def built() -> None:
+    packages()
+    run("npx", "tsc", "--noEmit", cwd=WEB)
+    run("npx", "vitest", "run", cwd=WEB)
+    with tempfile.TemporaryDirectory() as folder:
+        run("npx", "vite", "build", "--outDir", folder, cwd=WEB)
+        fresh = (Path(folder) / "page.html").read_bytes()
+    assert fresh == (WEB / "page.html").read_bytes(), "web/page.html is not what web/src gives: (cd web && npm run build)"
+
+
+def compare(name: str, command: list[str], ratio: float) -> dict:
+    subject = {"seconds": [1.0, 1.1], "cpu_seconds": [1.0, 1.1], "peak_mib": [10, 10], "foreign": [0, 0]}
+    return {"format": "nigh-compare", "version": 1, "output": "equal", "verdict": name,
+            "subjects": [{"name": "without", "command": command, **subject},
+                         {"name": "with", "command": ["nigh", "run", "--", *command], **subject}],
+            **{of: {"median": ratio, "low": ratio * 0.97, "high": ratio * 1.02} for of in ("time_ratio", "cpu_ratio", "memory_ratio")}}
+
+
+def record(folder: Path, ranks: int, name: str, host: str) -> str:
+    """What nigh run --record leaves, of ranks in a square grid."""
+    job = folder / f"{ranks}-ranks-1"
+    job.mkdir(parents=True)
+    side = int(ranks ** 0.5)
+    for rank in range(ranks):
+        near = [(rank + step) % ranks for step in (-side, -1, 1, side)]
+        (job / f"rank-{rank}.json").write_text(json.dumps({
+            "format": "nigh-rank", "version": 1, "rank": rank, "ranks": ranks, "complete": True, "host": f"{host}{rank * 4 // ranks}",
+            "communicators": [{"name": name, "size": ranks, "point_to_point": [[to, 8192 * (1 + i), 10] for i, to in enumerate(near) if to != rank]},
+                              {"name": "rows", "size": side, "collective": [[(rank + 1) % ranks, 64, 3]]}]}))
+    return str(folder)
+
+
+def browser() -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not chromium:
+        skip("there is no Chromium here")
+    packages()
+    shots = os.environ.get("NIGH_PAGE_SHOTS", "")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+
+        def page(out: str, *files: str) -> str:
+            run(NIGH, "report", "--out", str(folder / out), "--machine", "opteron-6272", *files, cwd=folder)
+            return str(folder / out)
+
+        def write(out: str, document: dict) -> str:
+            (folder / out).write_text(json.dumps(document))
+            return out
+
+        bench = {"format": "nigh-bench", "version": 1, "machine": {"cpu": "a CPU"}, "absent": [], "records": [
+            {"bench": kind, "case": f"2 {result}", "subject": subject, "size_bytes": 0, "unit": "us", "median": base * (i + 1) * (1 + (subject == "library")),
+             "low": base * (i + 0.8), "high": base * (i + 3), "samples": 5, "core_state": state, "placement": [0, 1], "verified": True, "runtime": "openmpi",
+             "teams": "2", "result": result, **({"ratio_to_unbound": {"median": 2, "low": 1.5, "high": 2.5}} if subject == "nigh" else {})}
+            for kind, results in (("mpi-pingpong", ["64 B", "4 KiB", "1 MiB"]), ("nested-sync", ["barrier", "reduction"]))
+            for state, base in (("near", 1), ("far", 3)) for subject in ("nigh", "library", "CMA") for i, result in enumerate(results)]}
+        run(NIGH, "bench", "placement", "--save", str(folder / "placement.json"))
+        files = [write("app.json", compare("faster", ["mpirun", "-n", "4", "./app"], 0.65)), write("other.json", compare("slower", ["./other"], 1.05)),
+                 write("bench.json", bench), record(folder / "record", 16, "MPI_COMM_WORLD", "node"), "placement.json"]
+        (folder / "map.json").write_text(run(NIGH, "plan", "--ranks", str(folder / "record"), "--nodes", "4", "--machine", "opteron-6272", "--json"))
+        real = page("page.html", *files, "map.json")
+
+        evil = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
+        broken = {"format": "nigh-bench", "version": 1, "machine": {"cpu": evil}, "records": [{**bench["records"][0], "subject": evil, "result": evil, "unit": evil}], "absent": []}
+        hostile = page("hostile.html", write("evil.json", compare(evil, [evil], 0.5)), write("broken.json", broken),
+                       write("map2.json", {"format": "nigh-rank-map", "version": 1, "maps": [5], "levels": [], "ranks": [], "verdict": evil}),
+                       record(folder / "evil", 4, evil, evil))
+        large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"))
+        # Beside the packages, where Node looks for them.
+        print(run("node", str(HERE / "browser.mjs"), real, hostile, large, chromium, shots, cwd=WEB))
+
+
+{"built": built, "browser": browser}[sys.argv[1]]()
+print(f"page: {sys.argv[1]}: right")

@@ -1,0 +1,138 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Records of benchmarks, sorted into pictures: curves over sizes where there are some, else a line for each subject.
+import type { Bench, BenchRecord } from './documents';
+
+export type Form = 'measured' | 'modelled' | 'published';
+
+export interface Point {
+  x: number; // bytes
+  record: BenchRecord;
+}
+
+export interface Series {
+  subject: string;
+  state: string; // near, far, n/a
+  form: Form;
+  points: Point[];
+}
+
+export interface Curves {
+  kind: 'curves';
+  title: string;
+  unit: string;
+  series: Series[];
+}
+
+export interface Strip {
+  kind: 'strip';
+  title: string;
+  unit: string;
+  records: BenchRecord[];
+}
+
+export type Picture = Curves | Strip;
+
+export interface Group {
+  bench: string;
+  pictures: Picture[];
+  absent: { case: string; subject: string; reason: string }[];
+  wrong: BenchRecord[];
+}
+
+export const moreIsBetter = (unit: string): boolean => unit.endsWith('/s');
+
+const factors: Record<string, number> = { B: 1, byte: 1, bytes: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+// "Bcast 64 KiB" -> ["Bcast", 65536]; null: it ends with no size.
+export function sizeIn(result: string): [string, number] | null {
+  const found = /^(.*?)\s*(\d+(?:\.\d+)?)\s?(B|bytes?|KiB|MiB|GiB)$/.exec(result);
+  return found ? [found[1]!, Number(found[2]) * factors[found[3]!]!] : null;
+}
+
+export function formOf(record: BenchRecord): Form {
+  if (record.subject === 'published') return 'published';
+  return record.subject === 'predicted' ? 'modelled' : 'measured';
+}
+
+const key = (...words: string[]) => words.filter((one) => one !== '').join(', ');
+const isHeadline = (record: BenchRecord) => record.bench === 'nested-overhead' || !record.result.endsWith(' min');
+
+// What has a curve: at least this many sizes.
+const leastSizes = 3;
+
+const sizesOf = (records: BenchRecord[]) => new Set(records.map((one) => sizeIn(one.result)![1])).size;
+
+function curvesOf(records: BenchRecord[], title: string): Curves {
+  const series = new Map<string, Series>();
+  for (const record of records) {
+    const form = formOf(record);
+    const name = key(record.subject, record.core_state, form);
+    let one = series.get(name);
+    if (!one) series.set(name, (one = { subject: record.subject, state: record.core_state, form, points: [] }));
+    one.points.push({ x: sizeIn(record.result)![1], record });
+  }
+  for (const one of series.values()) one.points.sort((a, b) => a.x - b.x);
+  return { kind: 'curves', title, unit: records[0]!.unit, series: [...series.values()] };
+}
+
+export function groupsOf(files: Bench[]): Group[] {
+  const groups = new Map<string, Group>();
+  const group = (bench: string) => {
+    let one = groups.get(bench);
+    if (!one) groups.set(bench, (one = { bench, pictures: [], absent: [], wrong: [] }));
+    return one;
+  };
+  for (const file of files) {
+    if (file.machine.computed || file.records[0]?.bench === 'transpose-steps') continue; // they have sections of their own
+    const families = new Map<string, BenchRecord[]>();
+    const cases = new Map<string, BenchRecord[]>();
+    const add = (to: Map<string, BenchRecord[]>, name: string, record: BenchRecord) => to.set(name, [...(to.get(name) ?? []), record]);
+    for (const record of file.records) {
+      if (!record.verified) group(record.bench).wrong.push(record);
+      const size = sizeIn(record.result);
+      if (size) add(families, `${record.bench}\n${key(size[0], teamsOf(record), record.runtime)}`, record);
+      else if (isHeadline(record)) add(cases, `${record.bench}\n${key(record.result, teamsOf(record), record.runtime, record.shape ?? '')}`, record);
+    }
+    for (const [name, records] of families) {
+      const [bench, title] = name.split('\n') as [string, string];
+      const states = [...new Set(records.map((one) => one.core_state))].sort().reverse(); // near before far
+      if (states.length > 1 && new Set(records.map((one) => one.subject)).size > 2) {
+        for (const state of states) {
+          const part = records.filter((one) => one.core_state === state);
+          if (sizesOf(part) >= leastSizes) group(bench).pictures.push(curvesOf(part, `${title}, cores ${state}`));
+        }
+      } else if (sizesOf(records) >= leastSizes) group(bench).pictures.push(curvesOf(records, title));
+      else for (const record of records) add(cases, `${bench}\n${key(record.result, teamsOf(record), record.runtime)}`, record);
+    }
+    for (const [name, records] of cases) {
+      const [bench, title] = name.split('\n') as [string, string];
+      group(bench).pictures.push({ kind: 'strip', title, unit: records[0]!.unit, records });
+    }
+    for (const one of file.absent) group(one.bench).absent.push(one);
+  }
+  return [...groups.values()];
+}
+
+function teamsOf(record: BenchRecord): string {
+  if (!record.teams) return '';
+  return record.bench.startsWith('mpi-') ? `${record.teams} ranks` : `teams ${record.teams}`;
+}
+
+// ours, what it is compared with, and the bound that nobody passes.
+export function roleOf(record: { subject: string; ratio?: boolean }): 'ours' | 'limit' | 'peer' {
+  if (record.subject.startsWith('nigh')) return 'ours';
+  return record.subject === 'limit' ? 'limit' : 'peer';
+}
+
+// Labels that want these places, from top to bottom, moved apart so that each has `room`.
+export function spread(wanted: number[], room: number, top: number, bottom: number): number[] {
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a]! - wanted[b]!);
+  const out = [...wanted];
+  let last = top - room;
+  for (const i of order) last = out[i] = Math.max(wanted[i]!, last + room);
+  let next = bottom + room;
+  for (const i of order.reverse()) next = out[i] = Math.min(out[i]!, next - room);
+  return out;
+}

@@ -1,0 +1,174 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the commands put into the page: the documents that they write with --json (docs/interfaces.md), as they are. Here
+// are the fields that the page reads.
+
+export interface Ratio {
+  median: number;
+  low?: number;
+  high?: number;
+}
+
+export interface Compare {
+  format: 'nigh-compare';
+  subjects: { name: string; command: string | string[]; seconds: number[]; cpu_seconds: number[]; peak_mib: number[] }[];
+  time_ratio: Ratio;
+  cpu_ratio: Ratio;
+  memory_ratio: Ratio;
+  output: string;
+  verdict: string;
+}
+
+export interface Tune {
+  format: 'nigh-tune';
+  command: string[];
+  runs: number;
+  stages: {
+    name: string;
+    best: number | string;
+    choices: { options: string[]; ranks: number; threads: number; seconds: number[] | number; ratio: Ratio | number | null; failed?: string | boolean }[];
+  }[];
+  time_ratio: Ratio | null;
+  verdict: string;
+}
+
+// bench/programs/programs.py --json
+export interface Programs {
+  format: 'nigh-programs';
+  programs: { name: string; ranks: number; rounds: number; time_ratio: Ratio; covered?: string }[];
+}
+
+export interface BenchRecord {
+  bench: string;
+  case: string;
+  subject: string;
+  size_bytes: number;
+  unit: string;
+  median: number;
+  low: number;
+  high: number;
+  samples: number;
+  core_state: string;
+  placement: number[];
+  verified: boolean;
+  runtime: string;
+  teams: string;
+  result: string;
+  shape?: string;
+  errors?: string[];
+  ratio_to_unbound?: Ratio;
+}
+
+export interface Bench {
+  format: 'nigh-bench';
+  machine: Record<string, unknown>;
+  records: BenchRecord[];
+  absent: { bench: string; case: string; subject: string; reason: string }[];
+}
+
+export interface MachineNode {
+  type: string;
+  os_index?: number;
+  bytes?: number;
+  count?: number;
+  children?: MachineNode[];
+}
+
+export type Source = 'measured' | 'hmat' | 'slit' | 'datasheet' | 'guessed' | 'fitted';
+
+export interface Links {
+  unit: string;
+  values: (number | null)[][];
+  source?: Source | (Source | null)[][];
+}
+
+export interface Device {
+  type: 'gpu' | 'nic';
+  bus: string;
+  vendor?: string;
+  title?: string;
+  names?: string[];
+  pus: string;
+}
+
+export interface Machine {
+  format: 'nigh-machine';
+  name: string;
+  title?: string;
+  origin?: string;
+  notes?: string[];
+  tree: MachineNode;
+  links?: { slit?: number[][]; bandwidth?: Links; latency?: Links };
+  devices?: Device[];
+}
+
+export interface Plan {
+  format: 'nigh-plan';
+  machine: string;
+  spec: string;
+  mask: string;
+  threads: { path: number[]; pu: number; core: number; numa_node: number; reason: string }[];
+}
+
+export interface Processes {
+  format: 'nigh-ps';
+  processes: {
+    pid: number;
+    command: string;
+    pus: string;
+    threads: { tid: number; name: string; pus: string; cpu: number }[];
+  }[];
+}
+
+// What ranks sent each other, of all files of a record (nigh run --record): entries are [from, to, communicator, way, bytes,
+// messages], where communicator and way are indices. Where `width` is above 1, from and to are groups of so many ranks.
+export interface Traffic {
+  format: 'nigh-traffic';
+  name: string;
+  ranks: number;
+  width: number;
+  hosts: string[];
+  communicators: { name: string; size: number }[];
+  ways: string[];
+  entries: [number, number, number, number, number, number][];
+  missing: number[];
+}
+
+export interface RankMap {
+  format: 'nigh-rank-map';
+  machine: string;
+  nodes: number;
+  bytes: number;
+  verdict: string;
+  levels: { name: string; cost: number }[];
+  maps: { name: string; crossed: number[]; cost: number }[];
+  ranks: { rank: number; node: number; pus: string; host?: string }[];
+}
+
+export type Document = (Compare | Tune | Programs | Bench | Machine | Plan | Processes | Traffic | RankMap) & { file?: string };
+
+export interface Page {
+  format: 'nigh-page';
+  version: number;
+  nigh: string;
+  date: string;
+  documents: Document[];
+  // What other parts of nigh have drawn themselves; trusted markup without scripts, which could not run anyway.
+  sections: { id: string; title: string; markup: string }[];
+}
+
+export function documentsOf<F extends Document['format']>(page: Page, format: F): Extract<Document, { format: F }>[] {
+  return page.documents.filter((one): one is Extract<Document, { format: F }> => one.format === format);
+}
+
+// "0-3,8" -> [0, 1, 2, 3, 8]
+export function numbersOf(list: string): number[] {
+  const out: number[] = [];
+  for (const part of list.split(',')) {
+    const [first, last] = part.split('-').map(Number);
+    if (part === '' || first === undefined || Number.isNaN(first)) continue;
+    for (let i = first; i <= (last ?? first); ++i) out.push(i);
+  }
+  return out;
+}

@@ -1,0 +1,164 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the objects of a machine are drawn: boxes hold what is inside them, side by side until the line is full.
+import { type Device, type Machine, type MachineNode, numbersOf, type Plan, type Processes } from './documents';
+import { binary } from './numbers';
+
+export interface Box {
+  kind: string; // of the object, or "device"
+  label: string;
+  pu?: number;
+  device?: Device;
+  x: number; // from the box around it
+  y: number;
+  width: number;
+  height: number;
+  inside: Box[];
+}
+
+export interface Cell {
+  width: number;
+  height: number;
+  text: boolean;
+}
+
+export function pusOf(node: MachineNode): number[] {
+  if (node.type === 'pu') return [node.os_index ?? 0];
+  return (node.children ?? []).flatMap(pusOf);
+}
+
+// The operating system's numbers of the NUMA nodes.
+export function nodesOf(node: MachineNode): number[] {
+  return [...(node.type === 'numa' ? [node.os_index ?? 0] : []), ...(node.children ?? []).flatMap(nodesOf)];
+}
+
+export function cellFor(pus: number): Cell {
+  if (pus <= 160) return { width: 34, height: 22, text: true };
+  if (pus <= 2048) return { width: 13, height: 13, text: false };
+  return { width: 5, height: 5, text: false };
+}
+
+const names: Record<string, string> = { machine: 'Machine', group: 'Group', board: 'Board', package: 'Package', die: 'Die', numa: 'NUMA node', l3: 'L3', l2: 'L2', core: 'Core' };
+
+function labelOf(node: MachineNode, pus: number): string {
+  const name = names[node.type] ?? node.type;
+  const number = node.os_index !== undefined && node.os_index >= 0 && node.type !== 'machine' && !node.type.startsWith('l') ? ` ${node.os_index}` : '';
+  const size = node.bytes ? ` ${binary(node.bytes)}` : '';
+  return `${name}${number}${size}${node.type === 'numa' && pus === 0 ? ', memory only' : ''}`;
+}
+
+const pad = 6;
+const gap = 5;
+const line = 17;
+
+// Left to right, the next row where `most` is reached.
+function flow(boxes: Box[], most: number, top: number, pad: number, gap: number): { width: number; height: number } {
+  let x = pad;
+  let y = top;
+  let row = 0;
+  let width = 0;
+  for (const box of boxes) {
+    if (x > pad && x + box.width + pad > most) {
+      x = pad;
+      y += row + gap;
+      row = 0;
+    }
+    box.x = x;
+    box.y = y;
+    x += box.width + gap;
+    row = Math.max(row, box.height);
+    width = Math.max(width, x - gap + pad);
+  }
+  return { width, height: y + row + pad };
+}
+
+// A device lies in the innermost object whose PUs are all among its nearest, and which holds all of these.
+function place(node: MachineNode, devices: Map<Device, Set<number>>): Device[] {
+  const own = pusOf(node);
+  const out: Device[] = [];
+  for (const [device, pus] of devices) {
+    const inside = (node.children ?? []).some((child) => {
+      const of = new Set(pusOf(child));
+      return child.type !== 'core' && child.type !== 'pu' && [...pus].every((pu) => of.has(pu));
+    });
+    if (!inside && own.length >= pus.size && [...pus].every((pu) => own.includes(pu))) out.push(device);
+  }
+  out.forEach((one) => devices.delete(one));
+  return out;
+}
+
+export function layout(machine: Machine, most: number): { root: Box; pus: number[] } {
+  const pus = pusOf(machine.tree);
+  const cell = cellFor(pus.length);
+  const devices = new Map((machine.devices ?? []).map((one) => [one, new Set(numbersOf(one.pus))]));
+  let gpus = 0;
+  const numbers = new Map((machine.devices ?? []).filter((one) => one.type === 'gpu').map((one) => [one, gpus++]));
+  const build = (node: MachineNode, most: number): Box => {
+    const children = node.children ?? [];
+    if (node.type === 'pu') return { kind: 'pu', label: `${node.os_index ?? ''}`, pu: node.os_index ?? 0, x: 0, y: 0, width: cell.width, height: cell.height, inside: [] };
+    // A cache of one core is told by the core's own box.
+    if (node.type === 'l2' && children.length === 1 && children[0]?.type === 'core') return build(children[0], most);
+    const small = node.type === 'core' || (node.type === 'l2' && !cell.text);
+    const edge = small ? (cell.text ? 3 : 1) : pad;
+    const mine = small ? [] : place(node, devices);
+    const inside = children.map((child) => build(child, most - 2 * edge));
+    const tags = mine.map((device): Box => {
+      const label = device.type === 'gpu' ? `GPU ${numbers.get(device)}` : device.names?.[0] ?? 'network';
+      return { kind: 'device', label, device, x: 0, y: 0, width: 16 + 6.6 * label.length, height: 20, inside: [] };
+    });
+    const wide = small ? Infinity : most;
+    const size = flow(inside, wide, small ? edge : line + 4, edge, small ? edge : gap);
+    if (tags.length > 0) {
+      const under = flow(tags, wide, inside.length > 0 ? size.height - edge + gap : line + 4, edge, gap);
+      size.width = Math.max(size.width, under.width);
+      size.height = under.height;
+    }
+    const label = small ? '' : labelOf(node, pusOf(node).length);
+    return {
+      kind: node.type, label, x: 0, y: 0, width: Math.max(size.width, label ? 14 + 6.4 * label.length : 0),
+      height: Math.max(size.height, small ? 0 : line + 8), inside: [...inside, ...tags],
+    };
+  };
+  return { root: build(machine.tree, most), pus };
+}
+
+export interface Mark {
+  text: string;
+  team: number;
+  more: number; // further ones on the same PU
+  title: string;
+}
+
+export function marksOfPlan(plan: Plan): Map<number, Mark> {
+  const out = new Map<number, Mark>();
+  for (const thread of plan.threads) {
+    const text = thread.path.join('.');
+    const known = out.get(thread.pu);
+    if (known) {
+      ++known.more;
+      known.title += `; thread ${text}`;
+    } else out.set(thread.pu, { text, team: thread.path.length > 1 ? thread.path[0]! : 0, more: 0, title: `thread ${text}: ${thread.reason}` });
+  }
+  return out;
+}
+
+// Where threads ran when nigh ps looked; a team is a process.
+export function marksOfProcesses(of: Processes): Map<number, Mark> {
+  const out = new Map<number, Mark>();
+  of.processes.forEach((process, team) => {
+    for (const thread of process.threads) {
+      const known = out.get(thread.cpu);
+      if (known) {
+        ++known.more;
+        known.title += `; ${thread.name} (${thread.tid})`;
+      } else out.set(thread.cpu, { text: process.command.split(' ')[0]!.split('/').pop()!.slice(0, 5), team, more: 0, title: `${process.command}: ${thread.name} (${thread.tid})` });
+    }
+  });
+  return out;
+}
+
+// Plain words for how a figure is known.
+export const sources: Record<string, string> = {
+  measured: 'measured', hmat: "firmware's table (HMAT)", slit: "firmware's distances (SLIT)", datasheet: 'data sheet', guessed: 'guessed', fitted: 'fitted to published figures',
+};

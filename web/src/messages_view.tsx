@@ -1,0 +1,218 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { documentsOf, type Page, type RankMap, type Traffic } from './documents';
+import { Figure, Rows, useWidth } from './figure';
+import { bytes, plural, scaled } from './numbers';
+import { type Cells, cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
+
+const ramps = {
+  light: ['#eef2f7', '#c3d7f0', '#84aee3', '#3f7ecb', '#14519b', '#062a5c'],
+  dark: ['#1d232d', '#1f3a63', '#2f66ad', '#5b95e6', '#a5c8ff', '#f2f7ff'],
+};
+
+const channels = (colour: string) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)) as [number, number, number];
+
+function colours(dark: boolean): Uint8ClampedArray {
+  const stops = ramps[dark ? 'dark' : 'light'].map(channels);
+  const out = new Uint8ClampedArray(256 * 3);
+  for (let i = 0; i < 256; ++i) {
+    const at = (i / 255) * (stops.length - 1);
+    const low = stops[Math.floor(at)]!;
+    const high = stops[Math.min(stops.length - 1, Math.floor(at) + 1)]!;
+    for (let c = 0; c < 3; ++c) out[3 * i + c] = low[c]! + (high[c]! - low[c]!) * (at % 1);
+  }
+  return out;
+}
+
+const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
+
+// One pixel for each pair, enlarged without smoothing.
+function paint(canvas: HTMLCanvasElement, cells: Cells, values: Float64Array) {
+  canvas.width = cells.side;
+  canvas.height = cells.side;
+  const context = canvas.getContext('2d');
+  if (!context) return;
+  const image = context.createImageData(cells.side, cells.side);
+  const table = colours(isDark());
+  strengths(values).forEach((strength, i) => {
+    const at = Math.round(strength * 255) * 3;
+    image.data[4 * i] = table[at]!;
+    image.data[4 * i + 1] = table[at + 1]!;
+    image.data[4 * i + 2] = table[at + 2]!;
+    image.data[4 * i + 3] = 255;
+  });
+  context.putImageData(image, 0, 0);
+}
+
+function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: 'bytes' | 'messages' }) {
+  const { ref, width } = useWidth();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [at, move] = useState<{ from: number; to: number } | null>(null);
+  const side = Math.min(width - 54, 680);
+  const cell = side / cells.side;
+  useEffect(() => {
+    const draw = () => canvas.current && paint(canvas.current, cells, cells[by]);
+    draw();
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', draw);
+    return () => scheme.removeEventListener('change', draw);
+  }, [cells, by]);
+  const point = (event: PointerEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const clamp = (value: number) => Math.max(0, Math.min(cells.side - 1, Math.floor(value)));
+    move({ from: clamp(((event.clientY - box.top) / box.height) * cells.side), to: clamp(((event.clientX - box.left) / box.width) * cells.side) });
+  };
+  const keys: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const key = (event: KeyboardEvent) => {
+    const step = keys[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const clamp = (value: number) => Math.max(0, Math.min(cells.side - 1, value));
+    move((now) => ({ from: clamp((now?.from ?? 0) + step[0]), to: clamp((now?.to ?? 0) + step[1]) }));
+  };
+  const every = Math.max(1, Math.ceil((30 * cells.side) / side));
+  const ticks = Array.from({ length: Math.ceil(cells.side / every) }, (_, i) => i * every);
+  const borders = traffic.hosts.flatMap((host, rank) => (rank > 0 && traffic.hosts[rank - 1] !== host ? [rank / cells.width] : []));
+  const index = at ? at.from * cells.side + at.to : 0;
+  return (
+    <div ref={ref} class="heat">
+      <div class="heat-grid" style={{ width: `${side + 54}px` }}>
+        <svg class="heat-axes" width={side + 54} height={side + 44} aria-hidden="true">
+          {ticks.map((one) => (
+            <g key={one}>
+              <text class="soft" x={48 + (one + 0.5) * cell} y={32} text-anchor="middle">{one * cells.width}</text>
+              <text class="soft" x={42} y={44 + (one + 0.5) * cell} text-anchor="end">{one * cells.width}</text>
+            </g>
+          ))}
+          <text class="soft" x={48} y={14}>to rank</text>
+          <text class="soft" x={12} y={44} transform="rotate(-90 12 44)" text-anchor="end">from rank</text>
+        </svg>
+        <canvas
+          ref={canvas}
+          class="heat-map"
+          style={{ left: '48px', top: '40px', width: `${side}px`, height: `${side}px` }}
+          tabIndex={0}
+          role="img"
+          aria-label={`${by} that each rank sent to each other one; the arrow keys move over the pairs`}
+          onPointerMove={point}
+          onPointerLeave={() => move(null)}
+          onKeyDown={key}
+        />
+        <svg class="heat-over" style={{ left: '48px', top: '40px' }} width={side} height={side} aria-hidden="true">
+          {borders.map((one) => (
+            <g key={one}>
+              <line class="host" x1={one * cell} x2={one * cell} y1={0} y2={side} />
+              <line class="host" y1={one * cell} y2={one * cell} x1={0} x2={side} />
+            </g>
+          ))}
+          {at && <rect class="cursor" x={at.to * cell} y={at.from * cell} width={Math.max(3, cell)} height={Math.max(3, cell)} />}
+        </svg>
+      </div>
+      <p class="readout" role="status">
+        {at
+          ? `Rank ${ranksOf(cells, at.from, traffic.ranks)} to rank ${ranksOf(cells, at.to, traffic.ranks)}: ${bytes(cells.bytes[index]!)} in ${scaled(cells.messages[index]!)} messages.`
+          : 'Point at a pair, or use the arrow keys.'}
+      </p>
+    </div>
+  );
+}
+
+function MapTable({ map }: { map: RankMap }) {
+  return (
+    <div class="hint">
+      <h2>A better place for the ranks</h2>
+      <p>{map.verdict}</p>
+      <Rows
+        caption={`Bytes that cross each level on ${map.machine}, ${plural(map.nodes, 'node')}`}
+        table={{
+          columns: ['map', ...map.levels.map((one) => `between ${one.name.replace(/([^s])$/, '$1s')}`), 'cost'],
+          rows: map.maps.map((one) => [one.name, ...one.crossed.map((value) => bytes(value)), scaled(one.cost)]),
+        }}
+      />
+    </div>
+  );
+}
+
+function TrafficFigure({ traffic }: { traffic: Traffic }) {
+  const [way, setWay] = useState(-1);
+  const [communicator, setCommunicator] = useState(-1);
+  const [by, setBy] = useState<'bytes' | 'messages'>('bytes');
+  const cells = useMemo(() => cellsOf(traffic, { way, communicator }), [traffic, way, communicator]);
+  const sums = useMemo(() => sumsOf(traffic, cells), [traffic, cells]);
+  const pairs = useMemo(() => heaviest(cells, 5000), [cells]);
+  const number = (event: { currentTarget: HTMLSelectElement }) => Number(event.currentTarget.value);
+  const between = sums.all > 0 ? (100 * sums.betweenHosts) / sums.all : 0;
+  return (
+    <>
+      <p class="lead">
+        {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {scaled(sums.messages)} messages
+        {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} nodes to another.` : ', all on one node.'}
+      </p>
+      <div class="choices">
+        <label>
+          By{' '}
+          <select value={by} onChange={(event) => setBy(event.currentTarget.value as 'bytes' | 'messages')}>
+            <option value="bytes">bytes</option>
+            <option value="messages">messages</option>
+          </select>
+        </label>
+        <label>
+          Sent as{' '}
+          <select value={way} onChange={(event) => setWay(number(event))}>
+            <option value={-1}>all</option>
+            {traffic.ways.map((one, i) => (
+              <option key={one} value={i}>{one.replaceAll('_', '-')}</option>
+            ))}
+          </select>
+        </label>
+        {traffic.communicators.length > 1 && (
+          <label>
+            Communicator{' '}
+            <select value={communicator} onChange={(event) => setCommunicator(number(event))}>
+              <option value={-1}>all</option>
+              {traffic.communicators.map((one, i) => (
+                <option key={i} value={i}>{`${one.name || 'without a name'} (${plural(one.size, 'rank')})`}</option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      <Figure
+        title={traffic.name}
+        name="who-talks-to-whom"
+        note={`Darker (on a dark page: lighter) is more, by the logarithm.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the nodes.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
+        table={{
+          columns: ['from rank', 'to rank', 'bytes', 'messages'],
+          rows: pairs.map((one) => [ranksOf(cells, one.from, traffic.ranks), ranksOf(cells, one.to, traffic.ranks), one.bytes, one.messages]),
+        }}
+      >
+        <HeatMap traffic={traffic} cells={cells} by={by} />
+      </Figure>
+    </>
+  );
+}
+
+export function MessagesView({ page }: { page: Page }) {
+  const records = documentsOf(page, 'nigh-traffic');
+  const maps = documentsOf(page, 'nigh-rank-map');
+  return (
+    <section aria-labelledby="title">
+      <h1 id="title">Who talks to whom?</h1>
+      {records.map((one, i) => (
+        <TrafficFigure key={i} traffic={one} />
+      ))}
+      {maps.map((one, i) => (
+        <MapTable key={i} map={one} />
+      ))}
+      <div class="hint">
+        <h2>{records.length > 0 ? 'A map of the ranks' : 'A record of your program'}</h2>
+        <pre>
+          {records.length > 0
+            ? 'nigh plan --ranks record --nodes 4 --json > map.json\nnigh report record map.json'
+            : 'nigh run --record record -- mpirun -n 4 ./app\nnigh report record'}
+        </pre>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,78 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What ranks sent each other, as a matrix: of all communicators and ways, or of some.
+import type { Traffic } from './documents';
+
+export interface Cells {
+  side: number; // rows and columns
+  width: number; // ranks of a row
+  bytes: Float64Array; // row by row: from, to
+  messages: Float64Array;
+}
+
+export interface Choice {
+  way: number; // -1: all
+  communicator: number;
+}
+
+export function cellsOf(traffic: Traffic, choice: Choice): Cells {
+  const side = Math.ceil(traffic.ranks / traffic.width);
+  const out = { side, width: traffic.width, bytes: new Float64Array(side * side), messages: new Float64Array(side * side) };
+  for (const [from, to, communicator, way, bytes, messages] of traffic.entries) {
+    if (choice.way >= 0 && way !== choice.way) continue;
+    if (choice.communicator >= 0 && communicator !== choice.communicator) continue;
+    const at = from * side + to;
+    out.bytes[at]! += bytes;
+    out.messages[at]! += messages;
+  }
+  return out;
+}
+
+// "7", or "64 to 127" where a row is several ranks.
+export function ranksOf(cells: { width: number }, row: number, ranks: number): string {
+  if (cells.width === 1) return `${row}`;
+  return `${row * cells.width} to ${Math.min(ranks, (row + 1) * cells.width) - 1}`;
+}
+
+export interface Sums {
+  all: number;
+  betweenHosts: number;
+  hosts: number;
+  messages: number;
+}
+
+export function sumsOf(traffic: Traffic, cells: Cells): Sums {
+  const host = (row: number) => traffic.hosts[row * cells.width] ?? '';
+  const out = { all: 0, betweenHosts: 0, hosts: new Set(traffic.hosts).size, messages: 0 };
+  for (let from = 0; from < cells.side; ++from)
+    for (let to = 0; to < cells.side; ++to) {
+      const bytes = cells.bytes[from * cells.side + to]!;
+      out.all += bytes;
+      out.messages += cells.messages[from * cells.side + to]!;
+      if (host(from) !== host(to)) out.betweenHosts += bytes;
+    }
+  return out;
+}
+
+export function heaviest(cells: Cells, count: number): { from: number; to: number; bytes: number; messages: number }[] {
+  const at: number[] = [];
+  cells.bytes.forEach((bytes, i) => {
+    if (bytes > 0 || cells.messages[i]! > 0) at.push(i);
+  });
+  at.sort((a, b) => cells.bytes[b]! - cells.bytes[a]!);
+  return at.slice(0, count).map((i) => ({ from: Math.floor(i / cells.side), to: i % cells.side, bytes: cells.bytes[i]!, messages: cells.messages[i]! }));
+}
+
+// 0 to 1 by the logarithm: few ranks send most, and the others should be seen, too.
+export function strengths(values: Float64Array): Float32Array {
+  let least = Infinity;
+  let most = 0;
+  for (const value of values)
+    if (value > 0) {
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+    }
+  const span = Math.log(most / least) || 1;
+  return Float32Array.from(values, (value) => (value <= 0 ? 0 : most === least ? 1 : 0.12 + (0.88 * Math.log(value / least)) / span));
+}

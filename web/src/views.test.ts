@@ -1,0 +1,143 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+import { expect, test } from 'vitest';
+import { type Curves, groupsOf, sizeIn, spread } from './benchmarks';
+import { type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Traffic } from './documents';
+import { csv } from './figure';
+import { type Box, layout, marksOfPlan, pusOf } from './machine';
+import { binary, bytes, change, median, short } from './numbers';
+import { cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
+
+test('numbers are short', () => {
+  expect([0, 0.01234, 1.234, 123.4, 12340].map(short)).toEqual(['0', '0.0123', '1.23', '123', '12340']);
+  expect(short(-1.5)).toBe('−1.50');
+  expect(short(NaN)).toBe('–');
+  expect(bytes(999_499)).toBe('999 kB');
+  expect(bytes(999_600)).toBe('1.00 MB');
+  expect(binary(65536)).toBe('64 KiB');
+  expect(change(0.65)).toBe('35 % less');
+  expect(change(1.004)).toBe('the same');
+  expect(median([3, 1, 2, 10])).toBe(2.5);
+  expect(numbersOf('0-2,8')).toEqual([0, 1, 2, 8]);
+  expect(numbersOf('')).toEqual([]);
+});
+
+test('tables become CSV', () => {
+  expect(csv({ columns: ['a', 'b'], rows: [['x, "y"', 1], ['−1', 2]] })).toBe('a,b\n"x, ""y""",1\n-1,2\n');
+});
+
+test('sizes end the names of results', () => {
+  expect(sizeIn('64 KiB')).toEqual(['', 65536]);
+  expect(sizeIn('copy 2 MiB')).toEqual(['copy', 2 * 1024 ** 2]);
+  expect(sizeIn('8 bytes')).toEqual(['', 8]);
+  expect(sizeIn('triad')).toBeNull();
+});
+
+const record = (bench: string, result: string, subject: string, more: Partial<BenchRecord> = {}): BenchRecord => ({
+  bench, case: '', subject, size_bytes: 0, unit: 'us', median: 2, low: 1, high: 3, samples: 5, core_state: 'near', placement: [], verified: true,
+  runtime: 'openmpi', teams: '2', result, ...more,
+});
+const bench = (...records: BenchRecord[]): Bench => ({ format: 'nigh-bench', machine: {}, records, absent: [] });
+
+test('three sizes are a curve, fewer are cases', () => {
+  const three = groupsOf([bench(...['1 KiB', '64 B', '2 MiB'].flatMap((size) => [record('mpi-pingpong', size, 'nigh'), record('mpi-pingpong', size, 'library')]))]);
+  expect(three[0]!.pictures).toHaveLength(1);
+  const curves = three[0]!.pictures[0] as Curves;
+  expect(curves.kind).toBe('curves');
+  expect(curves.title).toBe('2 ranks, openmpi');
+  expect(curves.series.map((one) => [one.subject, one.points.map((point) => point.x)])).toEqual([['nigh', [64, 1024, 2 * 1024 ** 2]], ['library', [64, 1024, 2 * 1024 ** 2]]]);
+  const two = groupsOf([bench(record('mpi-pingpong', '64 B', 'nigh'), record('mpi-pingpong', '1 KiB', 'nigh'))]);
+  expect(two[0]!.pictures.map((one) => one.kind)).toEqual(['strip', 'strip']);
+});
+
+test('near and far, measured and modelled are series of their own', () => {
+  const sizes = ['1 KiB', '2 KiB', '4 KiB'];
+  const far = sizes.map((one) => record('mpi-rate', one, 'nigh', { core_state: 'far' }));
+  const near = sizes.map((one) => record('mpi-rate', one, 'nigh'));
+  const predicted = sizes.map((one) => record('mpi-rate', one, 'predicted'));
+  const curves = groupsOf([bench(...far, ...near, ...predicted)])[0]!.pictures[0] as Curves;
+  expect(curves.series.map((one) => [one.state, one.form])).toEqual([['far', 'measured'], ['near', 'measured'], ['near', 'modelled']]);
+});
+
+test('wrong results are named', () => {
+  expect(groupsOf([bench(record('a', 'x', 'nigh', { verified: false }))])[0]!.wrong).toHaveLength(1);
+});
+
+test('labels keep apart and inside', () => {
+  const places = spread([100, 101, 99, 300], 14, 0, 300);
+  const sorted = [...places].sort((a, b) => a - b);
+  for (let i = 1; i < sorted.length; ++i) expect(sorted[i]! - sorted[i - 1]!).toBeGreaterThanOrEqual(13.9);
+  expect(Math.max(...places)).toBeLessThanOrEqual(300);
+});
+
+const machine: Machine = {
+  format: 'nigh-machine', name: 'm',
+  tree: {
+    type: 'machine',
+    children: [0, 1].map((package_) => ({
+      type: 'package', os_index: package_,
+      children: [{ type: 'numa', os_index: package_, bytes: 2 ** 33, children: [0, 1].map((core) => ({ type: 'core', os_index: core, children: [{ type: 'pu', os_index: 2 * package_ + core }] })) }],
+    })),
+  },
+  devices: [{ type: 'gpu', bus: '0000:01:00.0', pus: '2-3' }, { type: 'nic', bus: '0000:02:00.0', names: ['ib0'], pus: '0-3' }],
+};
+
+function boxes(box: Box, x = 0, y = 0): (Box & { left: number; top: number })[] {
+  return [{ ...box, left: x + box.x, top: y + box.y }, ...box.inside.flatMap((one) => boxes(one, x + box.x, y + box.y))];
+}
+
+test('boxes hold what is inside them, and overlap nothing else', () => {
+  for (const width of [300, 1200]) {
+    const { root, pus } = layout(machine, width);
+    expect(pus).toEqual([0, 1, 2, 3]);
+    const check = (box: Box) => {
+      box.inside.forEach((one, i) => {
+        expect(one.x + one.width).toBeLessThanOrEqual(box.width + 0.01);
+        expect(one.y + one.height).toBeLessThanOrEqual(box.height + 0.01);
+        for (const other of box.inside.slice(i + 1))
+          expect(one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y).toBe(true);
+        check(one);
+      });
+    };
+    check(root);
+    expect(root.width).toBeLessThanOrEqual(width);
+  }
+});
+
+test('a device lies in the innermost object that has all its PUs', () => {
+  const { root } = layout(machine, 1200);
+  const parent = (label: string) => boxes(root).find((one) => one.inside.some((inside) => inside.label === label))!.label;
+  expect(parent('GPU 0')).toBe('NUMA node 1 8 GiB');
+  expect(parent('ib0')).toBe('Machine');
+  expect(pusOf(machine.tree)).toHaveLength(4);
+});
+
+test('threads mark their PUs', () => {
+  const thread = (path: number[], pu: number) => ({ path, pu, core: 0, numa_node: 0, reason: 'r' });
+  const plan: Plan = { format: 'nigh-plan', machine: 'm', spec: '', mask: '', threads: [thread([0, 0], 0), thread([1, 0], 2), thread([1, 1], 2)] };
+  const marks = marksOfPlan(plan);
+  expect(marks.get(0)).toMatchObject({ text: '0.0', team: 0, more: 0 });
+  expect(marks.get(2)).toMatchObject({ text: '1.0', team: 1, more: 1 });
+});
+
+const traffic: Traffic = {
+  format: 'nigh-traffic', name: '', ranks: 4, width: 1, hosts: ['a', 'a', 'b', 'b'], communicators: [{ name: 'x', size: 4 }, { name: 'y', size: 2 }],
+  ways: ['point_to_point', 'collective'], entries: [[0, 1, 0, 0, 100, 2], [0, 3, 0, 1, 50, 1], [2, 3, 1, 0, 7, 1]], missing: [],
+};
+
+test('the matrix is that of what was chosen', () => {
+  const all = cellsOf(traffic, { way: -1, communicator: -1 });
+  expect(sumsOf(traffic, all)).toEqual({ all: 157, betweenHosts: 50, hosts: 2, messages: 4 });
+  expect(heaviest(all, 2).map((one) => [one.from, one.to, one.bytes])).toEqual([[0, 1, 100], [0, 3, 50]]);
+  expect(sumsOf(traffic, cellsOf(traffic, { way: 0, communicator: -1 })).all).toBe(107);
+  expect(sumsOf(traffic, cellsOf(traffic, { way: -1, communicator: 1 })).all).toBe(7);
+  expect(ranksOf({ width: 64 }, 1, 100)).toBe('64 to 99');
+});
+
+test('little is still seen beside much', () => {
+  const [nothing, little, much] = strengths(Float64Array.from([0, 1, 1e9]));
+  expect(nothing).toBe(0);
+  expect(little).toBeGreaterThan(0.1);
+  expect(much).toBe(1);
+  expect(strengths(Float64Array.from([5, 0]))[0]).toBe(1);
+});

@@ -1,0 +1,43 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One HTML file: script and style are put into it, and a policy that lets this script run and no other, and nothing be
+// fetched. The commands write their data in place of the `null` in #nigh-data.
+import { createHash } from 'node:crypto';
+import { defineConfig, type Plugin } from 'vite';
+
+const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+function oneFile(): Plugin {
+  return {
+    name: 'one-file',
+    enforce: 'post',
+    generateBundle(_, bundle) {
+      let script = '';
+      let style = '';
+      for (const [name, file] of Object.entries(bundle)) {
+        if (file.type === 'chunk') script += file.code;
+        else if (name.endsWith('.css')) style += file.source;
+        if (!name.endsWith('.html')) delete bundle[name];
+      }
+      script = `\n${script.trim().replaceAll('</script', '<\\/script')}\n`;
+      const page = bundle['index.html'];
+      if (page?.type !== 'asset') throw new Error('there is no index.html');
+      const policy =
+        `default-src 'none'; script-src ${digest(script)}; style-src 'unsafe-inline'; img-src data: blob:; ` +
+        `connect-src 'self'; base-uri 'none'; form-action 'none'`;
+      page.source = String(page.source)
+        .replace(/\s*<script type="module"[^>]*><\/script>/, '')
+        .replace(/\s*<link rel="stylesheet"[^>]*>/, '')
+        .replace('<head>', () => `<head>\n<meta http-equiv="Content-Security-Policy" content="${policy}">`)
+        .replace('</head>', () => `<style>\n${style.trim()}\n</style>\n</head>`)
+        .replace('</body>', () => `<script>${script}</script>\n</body>`);
+      page.fileName = 'page.html';
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [oneFile()],
+  build: { outDir: '.', emptyOutDir: false, target: 'es2022', modulePreload: { polyfill: false }, cssCodeSplit: false },
+});
