@@ -26,6 +26,7 @@ struct PageFormat {
 const std::vector<PageFormat>& page_formats() {
   static const std::vector<PageFormat> formats = {{"nigh-compare", {"subjects"}, {"time_ratio"}},
                                                   {"nigh-tune", {"stages"}, {}},
+                                                  {"nigh-mpi-account", {}, {"functions"}},
                                                   {"nigh-programs", {"programs"}, {}},
                                                   {"nigh-plan", {"threads"}, {}},
                                                   {"nigh-ps", {"processes"}, {}},
@@ -49,6 +50,8 @@ Result<Document> checked_document(Document document, const std::string& where) {
   return fail(Errc::unsupported,
               fmt::format("{} is of the format {}, for which the page has no view", where, format));
 }
+
+constexpr int most_depth = 64;
 
 // As many communicators as a reader can choose from.
 constexpr std::size_t most_communicators = 24;
@@ -109,7 +112,17 @@ class TrafficSum {
 }  // namespace
 
 Result<Document> page_document(const std::string& text, const std::string& where) {
-  Document document = Document::parse(text, nullptr, false);
+  bool deep = false;  // a document is written again by calls as deep as it is
+  Document document = Document::parse(
+      text,
+      [&](int depth, Document::parse_event_t, Document&) { return !(deep = deep || depth > most_depth); },
+      false);
+  if (deep)
+    return fail(Errc::invalid,
+                where + " is not what a command of nigh writes with --json: it is nested too deeply");
+  // The account of MPI ranks says what it is in another way.
+  if (document.is_object() && document.value("nigh", Document()) == "mpi")
+    document["format"] = "nigh-mpi-account";
   if (document.is_discarded() || !document.is_object() || !document.contains("format") ||
       !document["format"].is_string())
     return fail(Errc::invalid, where + " is not what a command of nigh writes with --json");

@@ -23,8 +23,14 @@ TEST(PageDocuments, AreThoseThatHaveAView) {
   EXPECT_EQ(refusal_of_document(
                 R"({"format": "nigh-bench", "version": 1, "machine": {}, "records": [], "absent": []})"),
             "taken");
+  EXPECT_EQ(refusal_of_document(R"({"nigh": "mpi", "functions": {}})"), "taken");
+  EXPECT_EQ(refusal_of_document(R"({"nigh": "mpi", "functions": 1})"),
+            "x.json: its \"functions\" is not an object");
   EXPECT_EQ(refusal_of_document("{\"format\": \"nigh-com"),
             "x.json is not what a command of nigh writes with --json");
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-ps", "processes": [)" + std::string(1000000, '[') +
+                                std::string(1000000, ']') + "]}"),
+            "x.json is not what a command of nigh writes with --json: it is nested too deeply");
   EXPECT_EQ(refusal_of_document("[]"), "x.json is not what a command of nigh writes with --json");
   EXPECT_EQ(refusal_of_document(R"({"format": "nigh-doctor", "version": 1, "findings": []})"),
             "x.json is of the format nigh-doctor, for which the page has no view");

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from inputs import Format, formats
+from inputs import ROOT, Format, formats
 
 LIMIT = 60  # s
 EVIL = '<script>"\'&</script>\x1b[31m'
@@ -62,6 +62,17 @@ def evil_texts(rng: random.Random, data: bytes) -> bytes:
     return json.dumps(walk(json.loads(data))).encode()
 
 
+def has_markup_of_others(page: str) -> bool:
+    """Whether data left their element of the page, or a section that nigh has drawn holds a script."""
+    shell = (ROOT / "web" / "page.html").read_text()
+    start = '<script id="nigh-data" type="application/json">'
+    before, _, rest = page.partition(start)
+    data, _, after = rest.partition("</script>")
+    if shell != f"{before}{start}null</script>{after}":
+        return True
+    return any("<script" in section["markup"] for section in json.loads(data)["sections"])
+
+
 class Trial:
     """One format's files and words, and what running its command on damaged ones tells."""
 
@@ -101,7 +112,7 @@ class Trial:
             return f"not one sentence: {said}"
         if any(ord(letter) < 32 and letter != "\n" for letter in said):
             return f"control characters in {said!r}"
-        if (self.page.exists() and b"<script" in self.page.read_bytes()) or (b"<svg" in got.stdout and b"<script" in got.stdout):
+        if (self.page.exists() and has_markup_of_others(self.page.read_text())) or (b"<svg" in got.stdout and b"<script" in got.stdout):
             return "the page or the picture has markup of others"
         may = self.form.can_be_sound
         if may and not may(data) and got.returncode == 0 and (not self.form.aside or self.form.aside not in got.stdout + got.stderr):

@@ -101,6 +101,19 @@ def benches(nigh: str, folder: Path):
         yield Format(f"bench {form}", json.dumps(file).encode(), [*report, "--bench", "FILE"], can_be_sound=is_json)
     yield Format("trace", json.dumps(trace).encode(), [*report, "--trace", "FILE"], can_be_sound=is_json)
     yield Format("peers", json.dumps(peers).encode(), [*report, "--peers", "FILE"], can_be_sound=is_json)
+    ratio = {"median": 1, "low": 0.9, "high": 1.1}
+    documents = {
+        "comparison": {"format": "nigh-compare", "version": 1, "time_ratio": ratio, "subjects": [{"name": "a", "command": ["b"], "seconds": [1, 2]}]},
+        "map": {"format": "nigh-rank-map", "version": 1, "levels": [{"name": "node", "cost": 1}], "ranks": [{"rank": 0, "node": 0}],
+                "maps": [{"name": "ranks in order", "crossed": [5], "cost": 5}]},
+        "coverage": {"nigh": "mpi", "host": "h", "functions": {"MPI_Send": {"bytes": 5, "ours": 1, "small": 2, "left_bytes": {"small": 3}}}}}
+    for form, document in documents.items():
+        yield Format(f"{form} on the page", json.dumps(document).encode(), [*report, "FILE"], can_be_sound=is_json)
+    rank = {"format": "nigh-rank", "version": 1, "rank": 0, "ranks": 2, "complete": True, "host": "h",
+            "communicators": [{"name": "c", "size": 2, "point_to_point": [[1, 50, 2]], "put": [[0, 3, 1]]}]}
+    job = folder / "record" / "2-ranks-1"
+    job.mkdir(parents=True, exist_ok=True)
+    yield Format("record on the page", json.dumps(rank).encode(), [*report, str(job.parent)], place=job / "rank-0.json", can_be_sound=is_json)
     yield Format("account", b"nigh: plan 2,scatter: 2 threads\n", [*report, "--account", "FILE"])
 
 

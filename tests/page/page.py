@@ -99,13 +99,18 @@ def browser() -> None:
             for state, base in (("near", 1), ("far", 3)) for subject in ("nigh", "library", "CMA") for i, result in enumerate(results)]}
         run(NIGH, "bench", "placement", "--save", str(folder / "placement.json"))
         files = [write("app.json", compare("faster", ["mpirun", "-n", "4", "./app"], 0.65)), write("other.json", compare("slower", ["./other"], 1.05)),
-                 write("bench.json", bench), record(folder / "record", 16, "MPI_COMM_WORLD", "node"), "placement.json"]
+                 write("bench.json", bench), record(folder / "record", 16, "MPI_COMM_WORLD", "node"), "placement.json",
+                 write("account.json", {"nigh": "mpi", "host": "node0", "library": "Open MPI v4.1.4", "verdict": "83 % of 12.3 GB in one copy", "ranks": 4,
+                                        "sharing": 4, "space": ["rank 0: space"], "functions": {
+                                            "MPI_Isend": {"bytes": 9e9, "ours": 8000, "small": 5, "unshared": 70, "left_bytes": {"small": 900, "unshared": 2e9}},
+                                            "MPI_Alltoallw": {"bytes": 0, "ours": 0, "uncovered": 4, "left_bytes": {"uncovered": 1e9}}}})]
         (folder / "map.json").write_text(run(NIGH, "plan", "--ranks", str(folder / "record"), "--nodes", "4", "--machine", "opteron-6272", "--json"))
         real = page("page.html", *files, "map.json")
 
         evil = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
         broken = {"format": "nigh-bench", "version": 1, "machine": {"cpu": evil}, "records": [{**bench["records"][0], "subject": evil, "result": evil, "unit": evil}], "absent": []}
         hostile = page("hostile.html", write("evil.json", compare(evil, [evil], 0.5)), write("broken.json", broken),
+                       write("account2.json", {"nigh": "mpi", "host": evil, "library": evil, "verdict": evil, "functions": {evil: {"bytes": evil, "ours": 1, "small": 2}}}),
                        write("map2.json", {"format": "nigh-rank-map", "version": 1, "maps": [5], "levels": [], "ranks": [], "verdict": evil}),
                        record(folder / "evil", 4, evil, evil))
         large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"))

@@ -3,6 +3,7 @@
 import { Component, type ComponentChild, type ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { BenchmarksView } from './benchmarks_view';
+import { CoverageView } from './coverage_view';
 import { documentsOf, type Page } from './documents';
 import { GainsView } from './gains_view';
 import { MachineView } from './machine_view';
@@ -21,6 +22,7 @@ export function viewsOf(page: Page): View[] {
     { id: 'messages', title: 'Messages', draw: (page) => <MessagesView page={page} /> },
     { id: 'benchmarks', title: 'Benchmarks', draw: (page) => <BenchmarksView page={page} /> },
   ];
+  if (documentsOf(page, 'nigh-mpi-account').length > 0) out.splice(3, 0, { id: 'coverage', title: 'Coverage', draw: (page) => <CoverageView page={page} /> });
   for (const one of page.sections)
     out.push({
       id: one.id,

@@ -7,6 +7,8 @@ import { documentsOf, type Page } from './documents';
 import { Figure, Rows, useWidth } from './figure';
 import { binary, plural, ratio, short } from './numbers';
 
+// As people write it.
+const shown = (unit: string) => unit.replace(/^us\b/, 'µs');
 const better = (unit: string) => (moreIsBetter(unit) ? 'more is better' : 'less is better');
 const name = (series: Series, states: boolean) => `${series.subject}${states && series.state !== 'n/a' ? `, cores ${series.state}` : ''}${series.form === 'measured' ? '' : ` (${series.form})`}`;
 
@@ -37,7 +39,7 @@ function CurvePicture({ curves }: { curves: Curves }) {
   const legend = narrow ? curves.series.length * 17 : 0;
   return (
     <div ref={ref}>
-      <svg width={width} height={height + 46 + legend} role="img" aria-label={`${curves.title}: ${curves.unit} over the size; ${better(curves.unit)}`}>
+      <svg width={width} height={height + 46 + legend} role="img" aria-label={`${curves.title}: ${shown(curves.unit)} over the size; ${better(curves.unit)}`}>
         {y.ticks(5).filter((one) => !logarithmic || /^1/.test(one.toExponential()) || y.ticks(5).length < 9).map((one) => (
           <g key={one}>
             <line class="grid" x1={left} x2={width - right} y1={y(one)} y2={y(one)} />
@@ -48,7 +50,7 @@ function CurvePicture({ curves }: { curves: Curves }) {
           <text class="soft" key={one} x={x(one)} y={height + 18} text-anchor="middle">{binary(one)}</text>
         ))}
         <text class="soft" x={(left + width - right) / 2} y={height + 38} text-anchor="middle">size</text>
-        <text class="soft" x={14} y={(top + height) / 2} transform={`rotate(-90 14 ${(top + height) / 2})`} text-anchor="middle">{`${curves.unit} (${better(curves.unit)})`}</text>
+        <text class="soft" x={14} y={(top + height) / 2} transform={`rotate(-90 14 ${(top + height) / 2})`} text-anchor="middle">{`${shown(curves.unit)} (${better(curves.unit)})`}</text>
         {curves.series.map((series, i) => {
           const role = roleOf(series);
           const last = series.points[series.points.length - 1]!;
@@ -64,7 +66,7 @@ function CurvePicture({ curves }: { curves: Curves }) {
                   series={series}
                   x={x(one.x)}
                   y={y(one.record.median)}
-                  title={`${name(series, states)}, ${binary(one.x)}: ${short(one.record.median)} ${curves.unit} (${short(one.record.low)} to ${short(one.record.high)})`}
+                  title={`${name(series, states)}, ${binary(one.x)}: ${short(one.record.median)} ${shown(curves.unit)} (${short(one.record.low)} to ${short(one.record.high)})`}
                 />
               ))}
               {narrow ? (
@@ -96,14 +98,14 @@ function StripPicture({ strip }: { strip: Strip }) {
   const bottom = 8 + strip.records.length * high;
   return (
     <div ref={ref}>
-      <svg width={width} height={bottom + 40} role="img" aria-label={`${strip.title}: ${strip.unit}, ${better(strip.unit)}`}>
+      <svg width={width} height={bottom + 40} role="img" aria-label={`${strip.title}: ${shown(strip.unit)}, ${better(strip.unit)}`}>
         {x.ticks(narrow ? 3 : 6).map((one) => (
           <g key={one}>
             <line class="grid" x1={x(one)} x2={x(one)} y1={4} y2={bottom} />
             <text class="soft" x={x(one)} y={bottom + 15} text-anchor="middle">{short(one)}</text>
           </g>
         ))}
-        <text class="soft" x={(left + width - right) / 2} y={bottom + 33} text-anchor="middle">{`${strip.unit} (${better(strip.unit)})`}</text>
+        <text class="soft" x={(left + width - right) / 2} y={bottom + 33} text-anchor="middle">{`${shown(strip.unit)} (${better(strip.unit)})`}</text>
         {strip.records.map((one, i) => {
           const y = 8 + i * high + (narrow ? 28 : high / 2);
           const far = one.core_state === 'far';
@@ -117,7 +119,7 @@ function StripPicture({ strip }: { strip: Strip }) {
               <text class={one.verified ? 'value' : 'value bad'} x={narrow ? width - right : width - right + 10} y={narrow ? y - 12 : y + 4} text-anchor={narrow ? 'end' : 'start'}>
                 {`${short(one.median)}${one.ratio_to_unbound ? `  ×${ratio(one.ratio_to_unbound.median)}` : ''}${one.verified ? '' : '  WRONG'}`}
               </text>
-              <title>{`${one.subject}: median ${short(one.median)}, ${short(one.low)} to ${short(one.high)} ${one.unit}, ${plural(one.samples, 'sample')}${one.placement.length > 0 ? `, PUs ${one.placement.join(' ')}` : ''}`}</title>
+              <title>{`${one.subject}: median ${short(one.median)}, ${short(one.low)} to ${short(one.high)} ${shown(one.unit)}, ${plural(one.samples, 'sample')}${one.placement.length > 0 ? `, PUs ${one.placement.join(' ')}` : ''}`}</title>
             </g>
           );
         })}
@@ -136,7 +138,7 @@ function PictureFigure({ bench, picture }: { bench: string; picture: Picture }) 
       title={picture.title}
       name={`${bench} ${picture.title}`.replace(/[^a-z0-9]+/gi, '-')}
       table={{
-        columns: ['subject', 'result', picture.unit, 'low', 'high', 'samples', 'times better than the baseline', 'cores', 'right', 'PUs'],
+        columns: ['subject', 'result', shown(picture.unit), 'low', 'high', 'samples', 'times better than the baseline', 'cores', 'right', 'PUs'],
         rows: recordsOf(picture).map((one) => [
           one.subject, one.result, short(one.median), short(one.low), short(one.high), one.samples,
           one.ratio_to_unbound ? ratio(one.ratio_to_unbound.median) : '–', one.core_state, one.verified ? 'yes' : 'NO', one.placement.join(' '),

@@ -146,7 +146,19 @@ export interface RankMap {
   ranks: { rank: number; node: number; pus: string; host?: string }[];
 }
 
-export type Document = (Compare | Tune | Programs | Bench | Machine | Plan | Processes | Traffic | RankMap) & { file?: string };
+// Of the ranks of a node: bytes and calls by function; a function has the calls left to the library by reason, too.
+export interface Account {
+  format: 'nigh-mpi-account';
+  host: string;
+  library: string;
+  verdict: string;
+  ranks: number;
+  sharing: number;
+  functions?: Record<string, Record<string, unknown>>;
+  space?: string[];
+}
+
+export type Document = (Account | Compare | Tune | Programs | Bench | Machine | Plan | Processes | Traffic | RankMap) & { file?: string };
 
 export interface Page {
   format: 'nigh-page';

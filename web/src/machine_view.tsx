@@ -127,7 +127,7 @@ export function MachineView({ page }: { page: Page }) {
             Machine{' '}
             <select value={chosen} onChange={(event) => { choose(Number(event.currentTarget.value)); show(0); }}>
               {machines.map((one, i) => (
-                <option key={i} value={i}>{i === 0 ? `${one.name} (this one)` : `${one.name}: a model`}</option>
+                <option key={i} value={i}>{`${one.name}${one.origin?.includes('on this computer') ? ' (this computer)' : ''}`}</option>
               ))}
             </select>
           </label>

@@ -45,6 +45,19 @@ function paint(canvas: HTMLCanvasElement, cells: Cells, values: Float64Array) {
   context.putImageData(image, 0, 0);
 }
 
+// From the least to the most of a pair.
+function Ramp({ values, words }: { values: Float64Array; words: (value: number) => string }) {
+  const known = values.filter((one) => one > 0);
+  if (known.length === 0) return null;
+  const stops = ramps[isDark() ? 'dark' : 'light'].slice(1);
+  const [least, most] = known.reduce(([low, high], one) => [Math.min(low, one), Math.max(high, one)] as [number, number], [Infinity, 0] as [number, number]);
+  return (
+    <p class="ramp">
+      {words(least)} <i style={{ background: `linear-gradient(90deg, ${stops.join(', ')})` }} /> {words(most)}
+    </p>
+  );
+}
+
 function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: 'bytes' | 'messages' }) {
   const { ref, width } = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -109,6 +122,7 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
           {at && <rect class="cursor" x={at.to * cell} y={at.from * cell} width={Math.max(3, cell)} height={Math.max(3, cell)} />}
         </svg>
       </div>
+      <Ramp values={cells[by]} words={by === 'bytes' ? bytes : scaled} />
       <p class="readout" role="status">
         {at
           ? `Rank ${ranksOf(cells, at.from, traffic.ranks)} to rank ${ranksOf(cells, at.to, traffic.ranks)}: ${bytes(cells.bytes[index]!)} in ${scaled(cells.messages[index]!)} messages.`
@@ -121,7 +135,7 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
 function MapTable({ map }: { map: RankMap }) {
   return (
     <div class="hint">
-      <h2>A better place for the ranks</h2>
+      <h2>Other places for the ranks</h2>
       <p>{map.verdict}</p>
       <Rows
         caption={`Bytes that cross each level on ${map.machine}, ${plural(map.nodes, 'node')}`}
@@ -179,9 +193,9 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
         )}
       </div>
       <Figure
-        title={traffic.name}
+        title={`${by === 'bytes' ? 'Bytes' : 'Messages'} from rank to rank`}
         name="who-talks-to-whom"
-        note={`Darker (on a dark page: lighter) is more, by the logarithm.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the nodes.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
+        note={`From ${traffic.name.split('/').filter(Boolean).pop() ?? 'a record'}; the scale is logarithmic.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the nodes.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
         table={{
           columns: ['from rank', 'to rank', 'bytes', 'messages'],
           rows: pairs.map((one) => [ranksOf(cells, one.from, traffic.ranks), ranksOf(cells, one.to, traffic.ranks), one.bytes, one.messages]),

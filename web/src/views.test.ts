@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, test } from 'vitest';
 import { type Curves, groupsOf, sizeIn, spread } from './benchmarks';
-import { type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Traffic } from './documents';
+import { rowsOf } from './coverage';
+import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Traffic } from './documents';
 import { csv } from './figure';
 import { type Box, layout, marksOfPlan, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
@@ -68,6 +69,16 @@ test('labels keep apart and inside', () => {
   const sorted = [...places].sort((a, b) => a - b);
   for (let i = 1; i < sorted.length; ++i) expect(sorted[i]! - sorted[i - 1]!).toBeGreaterThanOrEqual(13.9);
   expect(Math.max(...places)).toBeLessThanOrEqual(300);
+});
+
+test('what was left to the library is told by its reasons', () => {
+  const account: Account = {
+    format: 'nigh-mpi-account', host: 'h', library: 'l', verdict: 'v', ranks: 2, sharing: 2,
+    functions: { MPI_Send: { bytes: 10, ours: 1 }, MPI_Isend: { bytes: 0, ours: 0, unshared: 8, small: 3, left_bytes: { unshared: 900, small: 5 } } },
+  };
+  const rows = rowsOf(account);
+  expect(rows.map((one) => one.name)).toEqual(['MPI_Isend', 'MPI_Send']);
+  expect(rows[0]).toMatchObject({ ours: 0, left: 905, calls: { ours: 0, left: 11 }, reasons: [{ name: 'unshared', calls: 8, bytes: 900 }, { name: 'small', calls: 3, bytes: 5 }] });
 });
 
 const machine: Machine = {

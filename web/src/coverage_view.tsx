@@ -1,0 +1,83 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+import { scaleLinear } from 'd3-scale';
+import { reasonTexts, type Row, rowsOf } from './coverage';
+import { type Account, documentsOf, type Page } from './documents';
+import { Figure, useWidth } from './figure';
+import { bytes, plural, scaled } from './numbers';
+
+// A bar for each function: what nigh carried is filled, what it left to the library is hatched.
+function Bars({ rows }: { rows: Row[] }) {
+  const { ref, width } = useWidth();
+  const narrow = width < 620;
+  const left = narrow ? 8 : 210;
+  const right = narrow ? 8 : 250;
+  const high = narrow ? 46 : 30;
+  const x = scaleLinear([0, Math.max(1, ...rows.map((one) => one.ours + one.left))], [0, width - left - right]);
+  return (
+    <div ref={ref}>
+      <svg width={width} height={rows.length * high + 8} role="img" aria-label="Bytes of each MPI function that nigh carried, and that it left to the library">
+        <defs>
+          <pattern id="left-to-library" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <line class="left-hatch" x1="0" x2="0" y1="0" y2="6" />
+          </pattern>
+        </defs>
+        {rows.map((one, i) => {
+          const y = i * high + (narrow ? 22 : 6);
+          const [first] = one.reasons;
+          const rest = first && one.left > 0 ? `${bytes(one.left)} left: ${first.name}` : one.left === 0 && first ? `${scaled(one.calls.left)} calls left: ${first.name}` : '';
+          const words = `${bytes(one.ours)}${rest ? `; ${rest}` : ''}`;
+          return (
+            <g key={one.name}>
+              <text class="name" x={narrow ? left : left - 10} y={narrow ? y - 6 : y + 14} text-anchor={narrow ? 'start' : 'end'}>{one.name}</text>
+              <rect class="carried" x={left} y={y} width={x(one.ours)} height={18} />
+              <rect class="left-rect" x={left + x(one.ours)} y={y} width={x(one.left)} height={18} />
+              <rect x={left + x(one.ours)} y={y} width={x(one.left)} height={18} fill="url(#left-to-library)" />
+              <text class="soft" x={narrow ? width - right : left + x(one.ours + one.left) + 8} y={narrow ? y - 6 : y + 13} text-anchor={narrow ? 'end' : 'start'}>{words}</text>
+              <title>{[`${one.name}: ${bytes(one.ours)} in ${scaled(one.calls.ours)} calls carried by nigh`, ...one.reasons.map((reason) => `${bytes(reason.bytes)} in ${scaled(reason.calls)} calls left: ${reasonTexts[reason.name]}`)].join('; ')}</title>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+function AccountFigure({ account }: { account: Account }) {
+  const rows = rowsOf(account);
+  const reasons = new Set(rows.flatMap((one) => one.reasons.map((reason) => reason.name)));
+  return (
+    <>
+      <p class="lead">{account.verdict || 'No message was sent.'}</p>
+      <Figure
+        title={`${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
+        name={`coverage-${account.host}`}
+        note={`Filled: carried by nigh; hatched: left to the library.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
+        table={{
+          columns: ['function', 'bytes by nigh', 'calls by nigh', 'bytes left', 'calls left', 'why'],
+          rows: rows.map((one) => [one.name, one.ours, one.calls.ours, one.left, one.calls.left, one.reasons.map((reason) => `${reason.name} ${reason.calls}`).join(', ')]),
+        }}
+      >
+        <Bars rows={rows.slice(0, 40)} />
+      </Figure>
+      {(account.space ?? []).length > 0 && (
+        <details>
+          <summary>The memory of the ranks</summary>
+          <pre>{(account.space ?? []).join('\n')}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+export function CoverageView({ page }: { page: Page }) {
+  const accounts = documentsOf(page, 'nigh-mpi-account');
+  return (
+    <section aria-labelledby="title">
+      <h1 id="title">What did nigh carry?</h1>
+      {accounts.map((one, i) => (
+        <AccountFigure key={i} account={one} />
+      ))}
+    </section>
+  );
+}
