@@ -48,28 +48,30 @@ Result<std::vector<int>> listed_gpus(const VendorWords& words, const std::string
 
 // Where Slurm confines a job to some GPUs of a node, their numbers begin at 0 again.
 Result<void> same_numbers_as_slurm(const VendorWords& words, const std::string& text,
-                                   const Lookup& variable) {
+                                   const SetLookup& variable) {
   for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
-    const std::string given = variable(name);
-    if (!given.empty() && given != text)
-      return fail(Errc::unsupported,
-                  fmt::format("{}={}, but {}={} numbers them anew: which GPUs these are is not known", name,
-                              given, words.visible, text));
-    if (!given.empty()) break;  // a step's GPUs are some of the job's
+    const auto given = variable(name);
+    if (!given || given->empty()) continue;
+    if (*given == text) break;  // a step's GPUs are some of the job's
+    return fail(Errc::unsupported,
+                fmt::format("{}={}, but {}={} numbers them anew: which GPUs these are is not known", name,
+                            *given, words.visible, text));
   }
   return {};
 }
 
 }  // namespace
 
-Result<std::vector<int>> usable_gpus(const Machine& machine, const Lookup& variable) {
+Result<std::vector<int>> usable_gpus(const Machine& machine, const SetLookup& variable) {
   std::vector<int> out;
   for (const VendorWords& words : vendors) {
     std::vector<int> all = gpus_of(machine, words.vendor);
-    if (const std::string text = variable(words.visible); !text.empty() && !all.empty()) {
-      if (auto same = same_numbers_as_slurm(words, text, variable); !same)
+    const auto text = variable(words.visible);
+    if (text && text->empty()) continue;  // none is left
+    if (text && !all.empty()) {
+      if (auto same = same_numbers_as_slurm(words, *text, variable); !same)
         return tl::unexpected(same.error());
-      auto listed = listed_gpus(words, text, all);
+      auto listed = listed_gpus(words, *text, all);
       if (!listed) return listed;
       all = *std::move(listed);
     }

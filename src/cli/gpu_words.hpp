@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,12 @@
 namespace nigh::cli {
 
 using Lookup = std::function<std::string(const std::string&)>;  // of a variable; "" if it is not set
+// Empty lists leave no GPU, and are not the same as none.
+using SetLookup = std::function<std::optional<std::string>(const std::string&)>;
 
 // The GPUs that the variables leave: all where none is set. Errors: invalid: a variable holds more than
 // numbers of GPUs that are there (UUIDs, parts of a GPU); unsupported: they are not the numbers of the node.
-Result<std::vector<int>> usable_gpus(const Machine& machine, const Lookup& variable);
+Result<std::vector<int>> usable_gpus(const Machine& machine, const SetLookup& variable);
 
 // For a process that may see `gpus`, indices into Machine::devices: one variable for each vendor that has one
 // in the machine.

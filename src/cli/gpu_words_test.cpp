@@ -25,6 +25,13 @@ Machine with_gpus_of(const std::vector<const char*>& vendors) {
   return machine;
 }
 
+SetLookup from_set(const std::map<std::string, std::string>& variables) {
+  return [variables](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
 Lookup from(const std::map<std::string, std::string>& variables) {
   return [variables](const std::string& name) {
     const auto found = variables.find(name);
@@ -51,12 +58,13 @@ TEST(GpuWords, NumbersOfEachVendorGoByAddress) {
 TEST(GpuWords, WhatUsersLeaveVisibleIsAllThatIsSharedOut) {
   const Machine machine = with_gpus_of({"NVIDIA", "NVIDIA", "NVIDIA", "AMD"});
   const auto usable = [&](const std::map<std::string, std::string>& variables) {
-    const auto gpus = usable_gpus(machine, from(variables));
+    const auto gpus = usable_gpus(machine, from_set(variables));
     return gpus ? fmt::format("{}", fmt::join(*gpus, " ")) : gpus.error().message;
   };
   EXPECT_EQ(usable({}), "0 1 2 3");
   EXPECT_EQ(usable({{"CUDA_VISIBLE_DEVICES", "2,0"}}), "0 2 3");
   EXPECT_EQ(usable({{"ROCR_VISIBLE_DEVICES", "0"}}), "0 1 2 3");
+  EXPECT_EQ(usable({{"CUDA_VISIBLE_DEVICES", ""}}), "3");
   for (const char* text : {"3", "GPU-1234", "0,", "-1", "0 1"})
     EXPECT_EQ(usable({{"CUDA_VISIBLE_DEVICES", text}}),
               fmt::format("CUDA_VISIBLE_DEVICES={} is not a list of numbers below 3, the GPUs of NVIDIA "
@@ -66,9 +74,11 @@ TEST(GpuWords, WhatUsersLeaveVisibleIsAllThatIsSharedOut) {
 
 TEST(GpuWords, ABatchSystemsPartOfANodeStaysAsItIs) {
   const Machine machine = with_gpus_of({"NVIDIA", "NVIDIA", "NVIDIA", "NVIDIA"});
-  const auto whole = usable_gpus(machine, from({{"CUDA_VISIBLE_DEVICES", "2,3"}, {"SLURM_JOB_GPUS", "2,3"}}));
+  const auto whole =
+      usable_gpus(machine, from_set({{"CUDA_VISIBLE_DEVICES", "2,3"}, {"SLURM_JOB_GPUS", "2,3"}}));
   EXPECT_EQ(whole, (std::vector<int>{2, 3}));
-  const auto own = usable_gpus(machine, from({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"SLURM_STEP_GPUS", "2,3"}}));
+  const auto own =
+      usable_gpus(machine, from_set({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"SLURM_STEP_GPUS", "2,3"}}));
   ASSERT_FALSE(own);
   EXPECT_EQ(own.error().message,
             "SLURM_STEP_GPUS=2,3, but CUDA_VISIBLE_DEVICES=0,1 numbers them anew: which GPUs these are is "

@@ -41,9 +41,13 @@ struct RankGpus {
 
 // Of all ranks of a node whose PUs are `mask`.
 Result<std::vector<RankGpus>> gpus_of_ranks(const Machine& machine, const CpuSet& mask, int ranks) {
-  auto usable = usable_gpus(machine, variable_here);
+  auto usable = usable_gpus(machine, [](const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  });
   if (!usable) return tl::unexpected(usable.error());
-  if (usable->empty()) return fail(Errc::unsupported, "there is no GPU of NVIDIA, AMD or Intel on this node");
+  if (usable->empty())
+    return fail(Errc::unsupported, "there is no GPU of NVIDIA, AMD or Intel to use on this node");
   auto tree = CoreTree::cut(machine, mask);
   if (!tree) return tl::unexpected(tree.error());
   const std::vector<CpuSet> shares = rank_shares(*tree, ranks, RankBinding::compact);

@@ -67,6 +67,9 @@ def check_launcher(launcher: str, first: int, second: int) -> None:
     assert ranks([launcher, "-n", "1", *start[3:]])[0] == [f"{first}-{second} cuda=0,1 PCI_BUS_ID"], launcher
     seen, _ = ranks(start, CUDA_VISIBLE_DEVICES="1")
     assert seen == [f"{first} cuda=1 PCI_BUS_ID", f"{second} cuda=1 PCI_BUS_ID"], (launcher, seen)
+    # An empty list hides all of them.
+    seen, said = ranks(start, CUDA_VISIBLE_DEVICES="")
+    assert all(line.endswith("cuda= none") for line in seen) and said.count("GPUs stay as they are") == 1, (launcher, seen, said)
     # What is not understood stays, and one rank says so.
     seen, said = ranks(start, CUDA_VISIBLE_DEVICES="GPU-77")
     assert all("cuda=GPU-77 none" in line for line in seen) and said.count("GPUs stay as they are") == 1, (launcher, seen, said)
@@ -92,7 +95,7 @@ def main() -> None:
             assert all("PCI_BUS_ID" in line for line in inside.stdout.splitlines()) and inside.stdout.count("cuda=") == 2, inside
         xml.write_text(machine(cpus, "1a03"))  # a console's
         seen, said = ranks([launchers[0], "-n", "2", "sh", "-c", SEEN])
-        assert all("cuda=none none" in line for line in seen) and said.count("there is no GPU of NVIDIA, AMD or Intel") == 1, (seen, said)
+        assert all("cuda=none none" in line for line in seen) and said.count("there is no GPU of NVIDIA, AMD or Intel to use") == 1, (seen, said)
         bound = subprocess.run([NIGH, "run", "--gpus", "--", "mpirun.openmpi", "--bind-to", "core", "-n", "2", "true"],
                                capture_output=True, text=True, timeout=100, env={**os.environ, **ROOTED})
         assert bound.returncode == 125 and "words or variables of yours bind the ranks" in bound.stderr, bound
