@@ -53,7 +53,7 @@ Result<Document> checked_document(Document document, const std::string& where) {
 
 constexpr int most_depth = 64;
 
-// As many communicators as a reader can choose from.
+// A reader can choose from so many communicators.
 constexpr std::size_t most_communicators = 24;
 constexpr std::size_t most_entries = 300000;
 

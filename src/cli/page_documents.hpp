@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the page shows: documents that nigh's commands wrote with --json, and records of ranks.
+// The page shows documents that nigh's commands wrote with --json, and records of ranks.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ Result<nlohmann::ordered_json> page_document(const std::string& text, const std:
 // A machine as a document.
 nlohmann::ordered_json machine_document(const Machine& machine);
 
-// What nigh plan --json writes.
+// The document of nigh plan --json.
 nlohmann::ordered_json plan_document(const Machine& machine, const CpuSet& mask, const std::string& spec,
                                      int root, const std::vector<PlannedThread>& threads);
 

@@ -62,7 +62,7 @@ struct ReportParts {
   std::string account;  // of `nigh run --explain`
 };
 
-// What the page does not draw itself yet.
+// A part of the page that is still drawn here.
 struct ReportSection {
   std::string id, title;  // in the page's address and among its views
   Markup markup;

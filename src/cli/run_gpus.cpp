@@ -39,7 +39,7 @@ struct RankGpus {
   std::vector<int> gpus;
 };
 
-// Of all ranks of a node whose PUs are `mask`.
+// The PUs and GPUs of each rank of a node whose PUs are `mask`.
 Result<std::vector<RankGpus>> gpus_of_ranks(const Machine& machine, const CpuSet& mask, int ranks) {
   auto usable = usable_gpus(machine, [](const std::string& name) {
     const char* value = std::getenv(name.c_str());

@@ -20,7 +20,7 @@ inline ReportParts parts() {
   return out;
 }
 
-// What is drawn here, all sections in a row.
+// The markup of all sections, in a row.
 inline std::string drawn(const ReportParts& parts) {
   std::string out;
   for (const ReportSection& one : report_sections(parts)) out += one.markup.text();
