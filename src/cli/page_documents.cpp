@@ -9,7 +9,6 @@
 #include <map>
 
 #include "cli/bench_record.hpp"
-#include "cli/numbers.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
 
@@ -27,7 +26,6 @@ const std::vector<PageFormat>& page_formats() {
   static const std::vector<PageFormat> formats = {{"nigh-compare", {"subjects"}, {"time_ratio"}},
                                                   {"nigh-tune", {"stages"}, {}},
                                                   {"nigh-mpi-account", {}, {"functions"}},
-                                                  {"nigh-programs", {"programs"}, {}},
                                                   {"nigh-plan", {"threads"}, {}},
                                                   {"nigh-ps", {"processes"}, {}},
                                                   {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},

@@ -13,7 +13,6 @@
 #include "cli/bench_transpose.hpp"
 #include "cli/report_steps.hpp"
 #include "cli/web_page.hpp"
-#include "machine/draw.hpp"
 
 namespace nigh::cli {
 

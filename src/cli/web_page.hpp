@@ -10,7 +10,7 @@
 
 namespace nigh::cli {
 
-// As it was built: without data.
+// The page without data.
 std::string_view web_page();
 
 // With `data` (format nigh-page, web/src/documents.ts). No text of it can end the element that it stands in,

@@ -33,12 +33,6 @@ export interface Tune {
   verdict: string;
 }
 
-// bench/programs/programs.py --json
-export interface Programs {
-  format: 'nigh-programs';
-  programs: { name: string; ranks: number; rounds: number; time_ratio: Ratio; covered?: string }[];
-}
-
 export interface BenchRecord {
   bench: string;
   case: string;
@@ -158,7 +152,7 @@ export interface Account {
   space?: string[];
 }
 
-export type Document = (Account | Compare | Tune | Programs | Bench | Machine | Plan | Processes | Traffic | RankMap) & { file?: string };
+export type Document = (Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap) & { file?: string };
 
 export interface Page {
   format: 'nigh-page';

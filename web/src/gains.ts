@@ -66,8 +66,6 @@ export function gainsOf(page: Page): Gain[] {
   }
   for (const one of documentsOf(page, 'nigh-tune'))
     if (one.time_ratio) out.push(ofRatio(`${brief(words(one.command))} (tuned)`, one.time_ratio, plural(one.runs, 'run')));
-  for (const file of documentsOf(page, 'nigh-programs'))
-    for (const one of file.programs) out.push(ofRatio(`${one.name}, ${plural(one.ranks, 'rank')}`, one.time_ratio, plural(one.rounds, 'round')));
   out.sort((a, b) => a.ratio - b.ratio);
   const benches = documentsOf(page, 'nigh-bench').flatMap(ofBench);
   benches.sort((a, b) => a.ratio - b.ratio);
