@@ -2,11 +2,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One HTML file: script and style are put into it, and a policy that lets this script run and no other, and nothing be
-// fetched. The commands write their data in place of the `null` in #nigh-data.
+// fetched. The commands write their data in place of the `null` in #nigh-data. The licences of the packages that are part
+// of it stand at its end.
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'vite';
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+function licencesOf(modules: string[]): string {
+  const packages = new Set(modules.map((one) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(one.replace('\0', ''))?.[0]).filter((one) => one !== undefined));
+  return [...packages].sort().map((folder) => {
+    const name = folder.replace(/^.*\/node_modules\//, '');
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    if (!file) throw new Error(`${name} has no file with its licence`);
+    return `${name}\n${readFileSync(`${folder}/${file}`, 'utf8').trim().replaceAll('--', '- -')}`;
+  }).join('\n\n');
+}
 
 function oneFile(): Plugin {
   return {
@@ -15,9 +27,12 @@ function oneFile(): Plugin {
     generateBundle(_, bundle) {
       let script = '';
       let style = '';
+      const modules: string[] = [];
       for (const [name, file] of Object.entries(bundle)) {
-        if (file.type === 'chunk') script += file.code;
-        else if (name.endsWith('.css')) style += file.source;
+        if (file.type === 'chunk') {
+          script += file.code;
+          modules.push(...file.moduleIds);
+        } else if (name.endsWith('.css')) style += file.source;
         if (!name.endsWith('.html')) delete bundle[name];
       }
       script = `\n${script.trim().replaceAll('</script', '<\\/script')}\n`;
@@ -31,7 +46,8 @@ function oneFile(): Plugin {
         .replace(/\s*<link rel="stylesheet"[^>]*>/, '')
         .replace('<head>', () => `<head>\n<meta http-equiv="Content-Security-Policy" content="${policy}">`)
         .replace('</head>', () => `<style>\n${style.trim()}\n</style>\n</head>`)
-        .replace('</body>', () => `<script>${script}</script>\n</body>`);
+        .replace('</body>', () => `<script>${script}</script>\n</body>`)
+        .replace(/\s*$/, () => `\n<!--\n${licencesOf(modules)}\n-->\n`);
       page.fileName = 'page.html';
     },
   };

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
+#include <optional>
 
 #include "cli/bench_record.hpp"
 #include "machine/draw.hpp"
@@ -23,13 +25,15 @@ struct PageFormat {
   std::vector<const char*> lists, objects;
 };
 const std::vector<PageFormat>& page_formats() {
-  static const std::vector<PageFormat> formats = {{"nigh-compare", {"subjects"}, {"time_ratio"}},
-                                                  {"nigh-tune", {"stages"}, {}},
-                                                  {"nigh-mpi-account", {}, {"functions"}},
-                                                  {"nigh-plan", {"threads"}, {}},
-                                                  {"nigh-ps", {"processes"}, {}},
-                                                  {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},
-                                                  {"nigh-traffic", {"entries", "communicators", "ways"}, {}}};
+  static const std::vector<PageFormat> formats = {
+      {"nigh-compare", {"subjects"}, {"time_ratio"}},
+      {"nigh-tune", {"stages"}, {}},
+      {"nigh-mpi-account", {}, {"functions"}},
+      {"nigh-plan", {"threads"}, {}},
+      {"nigh-ps", {"processes"}, {}},
+      {"nigh-watch", {"nodes", "links", "applications"}, {"meter"}},
+      {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},
+      {"nigh-traffic", {"entries", "communicators", "ways"}, {}}};
   return formats;
 }
 
@@ -107,10 +111,17 @@ class TrafficSum {
   std::map<std::array<int, 4>, Sum> sums_;  // by from, to, communicator, way
 };
 
-}  // namespace
+constexpr std::size_t most_events = 5000;
 
-Result<Document> page_document(const std::string& text, const std::string& where) {
-  bool deep = false;  // a document is written again by calls as deep as it is
+bool is_event(const Document& line) {
+  return line.is_object() && line.contains("kind") && line["kind"].is_string() && line.contains("sentence") &&
+         line["sentence"].is_string() && line.contains("elapsed") && line["elapsed"].is_number();
+}
+
+// Parsed, unless it is nested too deeply: a document is written again by calls as deep as it is. Discarded:
+// it is no JSON.
+Result<Document> parsed(const std::string& text, const std::string& where) {
+  bool deep = false;
   Document document = Document::parse(
       text,
       [&](int depth, Document::parse_event_t, Document&) { return !(deep = deep || depth > most_depth); },
@@ -118,9 +129,43 @@ Result<Document> page_document(const std::string& text, const std::string& where
   if (deep)
     return fail(Errc::invalid,
                 where + " is not what a command of nigh writes with --json: it is nested too deeply");
-  // The account of MPI ranks says what it is in another way.
-  if (document.is_object() && document.value("nigh", Document()) == "mpi")
-    document["format"] = "nigh-mpi-account";
+  return document;
+}
+
+// The lines of nigh watch --log, the latest of them; the last one may have been cut off. Nothing: it is no
+// log.
+Result<std::optional<Document>> watch_log(const std::string& text, const std::string& where) {
+  std::deque<Document> events;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    auto line = parsed(text.substr(at, end - at), where);
+    if (!line) return tl::unexpected(line.error());
+    at = end == std::string::npos ? text.size() : end + 1;
+    ++number;
+    if (!is_event(*line)) {
+      if (number == 1) return std::nullopt;
+      if (end == std::string::npos) break;
+      return fail(Errc::invalid, fmt::format("{}: line {} is no event of nigh watch", where, number));
+    }
+    events.push_back(*std::move(line));
+    if (events.size() > most_events) events.pop_front();
+  }
+  if (events.empty()) return std::nullopt;
+  return Document{{"format", "nigh-watch-log"}, {"version", 1}, {"events", events}};
+}
+
+}  // namespace
+
+Result<Document> page_document(const std::string& text, const std::string& where) {
+  auto read = parsed(text, where);
+  if (!read) return read;
+  Document document = *std::move(read);
+  if (document.is_discarded() || is_event(document)) {
+    auto log = watch_log(text, where);
+    if (!log) return tl::unexpected(log.error());
+    if (*log) return **std::move(log);
+  }
   if (document.is_discarded() || !document.is_object() || !document.contains("format") ||
       !document["format"].is_string())
     return fail(Errc::invalid, where + " is not what a command of nigh writes with --json");

@@ -23,8 +23,8 @@ TEST(PageDocuments, AreThoseThatHaveAView) {
   EXPECT_EQ(refusal_of_document(
                 R"({"format": "nigh-bench", "version": 1, "machine": {}, "records": [], "absent": []})"),
             "taken");
-  EXPECT_EQ(refusal_of_document(R"({"nigh": "mpi", "functions": {}})"), "taken");
-  EXPECT_EQ(refusal_of_document(R"({"nigh": "mpi", "functions": 1})"),
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-mpi-account", "functions": {}})"), "taken");
+  EXPECT_EQ(refusal_of_document(R"({"format": "nigh-mpi-account", "functions": 1})"),
             "x.json: its \"functions\" is not an object");
   EXPECT_EQ(refusal_of_document("{\"format\": \"nigh-com"),
             "x.json is not what a command of nigh writes with --json");
@@ -40,6 +40,27 @@ TEST(PageDocuments, AreThoseThatHaveAView) {
             "x.json: its \"processes\" is not a list");
   EXPECT_EQ(refusal_of_document(R"({"format": "nigh-compare", "version": 1, "subjects": []})"),
             "x.json: its \"time_ratio\" is not an object");
+}
+
+TEST(PageDocuments, LinesOfWatchAreOneLog) {
+  const std::string event = R"({"elapsed": 1.5, "kind": "decision", "sentence": "to node 3", "moves": []})";
+  for (const std::string& text : {event, event + "\n", event + "\n" + event.substr(0, 20)}) {
+    const auto log = page_document(text, "watch.log");
+    ASSERT_TRUE(log) << log.error().message;
+    EXPECT_EQ((*log)["format"], "nigh-watch-log");
+    EXPECT_EQ((*log)["events"].size(), 1U);
+    EXPECT_EQ((*log)["events"][0]["kind"], "decision");
+  }
+  EXPECT_EQ(refusal_of_document(event + "\n{}\n" + event), "x.json: line 2 is no event of nigh watch");
+  EXPECT_EQ(refusal_of_document(event + "\n" + std::string(1000000, '[') + "\n"),
+            "x.json is not what a command of nigh writes with --json: it is nested too deeply");
+  std::string many;
+  for (int i = 0; i < 5003; ++i)
+    many += fmt::format(R"({{"elapsed": {}, "kind": "advice", "sentence": ""}})", i) + "\n";
+  const auto latest = page_document(many, "x.json");
+  ASSERT_TRUE(latest);
+  EXPECT_EQ((*latest)["events"].size(), 5000U);
+  EXPECT_EQ((*latest)["events"][4999]["elapsed"], 5002);
 }
 
 RankRecord record_of(int rank, int ranks, std::vector<RankRecord::Sent> sent) {

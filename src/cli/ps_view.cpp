@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "sys/pages.hpp"
 #include "sys/task.hpp"
 
 namespace nigh::cli {
@@ -54,7 +55,15 @@ std::optional<ThreadView> look_at_thread(const sys::Os& os, int pid, int tid) {
   const auto facts = sys::task_facts(os, pid, tid);
   const auto set = allowed(os.read(folder_of(pid) + "/task/" + std::to_string(tid) + "/status").value_or(""));
   if (!facts || !set) return std::nullopt;
-  return ThreadView{tid, facts->name, *set, facts->cpu};
+  return ThreadView{tid, facts->name, *set, facts->cpu, facts->cpu_seconds};
+}
+
+double resident_megabytes(const sys::Os& os, int pid) {
+  const std::string text = os.read(folder_of(pid) + "/statm").value_or("");  // pages: all, resident, ...
+  const std::size_t at = text.find(' ');
+  long pages = 0;
+  if (at != std::string::npos) std::from_chars(text.data() + at + 1, text.data() + text.size(), pages);
+  return static_cast<double>(pages) * static_cast<double>(sys::page_bytes()) / 1e6;
 }
 
 std::vector<int> numbers(const sys::Os& os) {
@@ -77,7 +86,7 @@ CpuSet online_pus(const sys::Os& os) {
 std::vector<ProcessView> processes(const sys::Os& os, const std::vector<int>& pids) {
   std::vector<ProcessView> out;
   for (const int pid : pids.empty() ? numbers(os) : pids) {
-    ProcessView process{pid, words_of(os, pid), {}};
+    ProcessView process{pid, words_of(os, pid), resident_megabytes(os, pid), {}};
     if (process.command.empty() && pids.empty()) continue;  // kernel threads
     for (const int tid : sys::threads_of(os, pid))
       if (auto thread = look_at_thread(os, pid, tid)) process.threads.push_back(*std::move(thread));

@@ -18,11 +18,13 @@ struct ThreadView {
   std::string name;
   CpuSet pus;    // that it may use
   int cpu = -1;  // where it ran last
+  double cpu_seconds = 0;
 };
 
 struct ProcessView {
   int pid = 0;
-  std::string command;  // its words, or its name in brackets where it shows none (kernel threads)
+  std::string command;   // its words, or its name in brackets where it shows none (kernel threads)
+  double megabytes = 0;  // resident; what it shares with others counts, too
   std::vector<ThreadView> threads;
 
   [[nodiscard]] CpuSet pus() const;         // of all its threads

@@ -213,6 +213,8 @@ int run(const RunOptions& given) {
   if (!own) return run_failed(own.error().message);
   if (given.command.empty())
     return run_failed("say what to run: nigh run -- ./app, nigh run -- mpirun -n 4 ./app");
+  if (!given.web.empty() && !given.dry_run)
+    if (auto status = run_with_page(given)) return *status;
   auto profiled = with_profile(given);
   if (!profiled) return run_failed(profiled.error().message);
   auto mapped = with_rank_map(*profiled);
@@ -312,6 +314,8 @@ void add_run(CLI::App& app, int& status) {
                  "Each rank sees the GPUs nearest to its PUs only, and is bound to these")
       ->excludes(ranks);
   add_memory_options(*command, options);
+  command->add_flag("--web{0}", options->web,
+                    "Show the run on a page while it goes on; --web=[ADDRESS:]PORT: there");
   command->add_option("--mask", options->mask, "Use these PUs only, of those allowed: 0-5,8");
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
       ->check(CLI::IsMember({"text", "json"}));

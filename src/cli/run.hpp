@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct RunOptions {
   std::vector<std::string> only, off;  // "mpi", "teams"
   std::string record;                  // the folder of what ranks send each other
   std::string rank_map;                // the file of where ranks start
+  std::string web;                     // [address:]port of a page that shows the run; "": none
   bool gpus = false;
   bool no_profile = false;
   bool json = false, dry_run = false, keep_env = false, quiet = false;
@@ -88,6 +90,9 @@ void forward_to_ranks(openmp::LaunchEnvironment& environment, RunOptions& option
 // What `nigh tune` found for this command, if it did: the options with that in them. Where none is used: as
 // they were. Error: {ranks} or {threads} in the command, and no profile.
 Result<RunOptions> with_profile(const RunOptions& options);
+
+// Serves a page while the run goes on in a copy of this process: nullopt there, the status here.
+std::optional<int> run_with_page(const RunOptions& options);
 
 // Nothing was said of what is to be done: all that helps.
 bool is_automatic(const RunOptions& options);

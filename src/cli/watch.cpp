@@ -93,6 +93,8 @@ void add_watch(CLI::App& app, int& status) {
       command->add_option("--log", options->log, "Append each event to this file, as one line of JSON");
   auto* listen = command->add_option("--listen", options->listen,
                                      "Serve /metrics, /state.json and /events on [ADDRESS:]PORT");
+  command->add_flag("--web{0}", options->web,
+                    "Show it on a page, live; --web=[ADDRESS:]PORT: there (default: any free port)");
   auto* meters = command->add_flag("--meters", options->meters,
                                    "Tell how this machine can be measured by this user, and what is missing");
   auto* demo = command->add_flag("--demo", options->demo, "Show the service on a simulated machine");

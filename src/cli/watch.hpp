@@ -23,6 +23,7 @@ struct WatchOptions {
   double cost = 1;           // own CPU time, per cent of a core
   double duration = 0;       // s, 0: until what is watched has ended, or Ctrl-C
   std::string log, listen;   // a file; [address:]port of the feed
+  std::string web;           // the same of a page; "": none
   std::string machine;       // a file or model, instead of what is found here
   std::string memory_nodes;  // for a program that is started: where its memory comes from
 };

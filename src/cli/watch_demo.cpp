@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
-#include <thread>
 
+#include "cli/live_page.hpp"
 #include "cli/watch.hpp"
 #include "machine/load.hpp"
 #include "plan/programs.hpp"
+#include "sys/threads.hpp"
 #include "watch/simulated.hpp"
 #include "watch/snapshot.hpp"
 
@@ -47,6 +47,10 @@ struct Stage {
   std::vector<std::string> said;
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   bool screen;
+  std::unique_ptr<watch::Feed> page;
+
+  // Somebody who looks sees each second for so long.
+  [[nodiscard]] double pause() const { return page ? 0.25 : screen ? 0.15 : 0; }
 
   watch::Snapshot snapshot() {
     watch::Snapshot out = watch::make_snapshot(machine, links, world.sighting());
@@ -71,15 +75,42 @@ struct Stage {
     for (const watch::Event& event : step.events) {
       said.push_back(fmt::format("{:.0f} s {}: {}", world.time(), event.kind, event.sentence));
       if (!options.json && !screen) fmt::print("{}\n", said.back());
+      if (page) page->log(to_line(event, sys::unix_seconds(), world.time()));
       nlohmann::ordered_json line = {
           {"elapsed", world.time()}, {"kind", event.kind}, {"sentence", event.sentence}};
       line.update(event.details);
       events.push_back(std::move(line));
     }
+    show();
+    if (pause() > 0) sys::sleep_seconds(pause());
+  }
+
+  void show() {
+    if (page) page->state(one_line_json(to_json(snapshot())), "");
     if (!screen) return;
     fmt::print("\033[H\033[J{}", to_screen(snapshot(), 80, true));
     std::fflush(stdout);
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  }
+
+  // The simulation begins when somebody looks at its page. False: Ctrl-C came before.
+  bool open_page() {
+    auto opened = open_live_page(options.web, "watch", "nigh watch --demo", &machine);
+    if (!opened) return report_failure("watch", opened.error().message) == 0;
+    page = *std::move(opened);
+    std::fprintf(stderr, "nigh watch: the page is %s\n", page->url().c_str());
+    while (!page->is_heard() && !sys::Interrupt::flag()) sys::sleep_seconds(0.05);
+    return !sys::Interrupt::flag();
+  }
+
+  // Until Ctrl-C, or for --duration.
+  void keep_page() {
+    const double until = options.duration > 0 ? sys::now_seconds() + options.duration : 1e18;
+    while (!sys::Interrupt::flag() && sys::now_seconds() < until) {
+      sys::sleep_seconds(0.5);
+      if (page->is_heard()) show();
+    }
+    page->end(one_line_json({{"status", nullptr}}));
+    page.reset();
   }
 };
 
@@ -99,12 +130,16 @@ int watch_demo(const WatchOptions& options) {
               {*links, governor},
               {},
               nlohmann::ordered_json::array(),
-              !options.json && isatty(STDOUT_FILENO) != 0};
+              !options.json && isatty(STDOUT_FILENO) != 0,
+              nullptr};
+  const sys::Interrupt interrupt;
+  if (!options.web.empty() && !stage.open_page()) return 1;
   const std::vector<Forecast> before = stage.world.forecasts();
   if (!options.json)
     fmt::print("A simulated {} with three programs on bad nodes; nothing here is timed or moved.\n",
                machine->title);
-  for (int s = 0; s < seconds; ++s) stage.second();
+  for (int s = 0; s < seconds && !sys::Interrupt::flag(); ++s) stage.second();
+  if (stage.page) stage.keep_page();
   const std::vector<Forecast> after = stage.world.forecasts();
   if (options.json) {
     nlohmann::ordered_json out = to_json(stage.snapshot());

@@ -3,16 +3,14 @@
 //
 // The service on this machine: what is watched (a program that is started, processes, all), and where what it
 // says goes (terminal, log, feed).
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 
-#include "cli/run.hpp"
+#include "cli/live_page.hpp"
 #include "cli/watch.hpp"
 #include "machine/load.hpp"
 #include "sys/line_log.hpp"
@@ -21,7 +19,6 @@
 #include "sys/program.hpp"
 #include "sys/start.hpp"
 #include "sys/threads.hpp"
-#include "watch/feed_module.hpp"
 #include "watch/service.hpp"
 
 namespace nigh::cli {
@@ -32,26 +29,10 @@ void remark(const WatchOptions& options, const std::string& sentence) {
   if (!options.quiet) std::fprintf(stderr, "nigh watch: %s\n", one_line(sentence).c_str());
 }
 
-double unix_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-Result<std::unique_ptr<watch::Feed>> open_feed(const std::string& where) {
-  auto path = find_module(watch::feed_module_file);
-  if (!path) return tl::unexpected(path.error());
-  void* module = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto open =
-      reinterpret_cast<watch::OpenFeed>(module ? dlsym(module, watch::feed_module_entry) : nullptr);
-  if (open == nullptr) return fail(Errc::io, fmt::format("{} can't be opened: {}", *path, dlerror()));
-  watch::OpenedFeed out = fail(Errc::io, "");
-  open(&where, &out);
-  return out;
-}
-
 // Everything that is said, to everybody who listens.
 class Outlets {
  public:
-  static Result<std::unique_ptr<Outlets>> open(const WatchOptions& options) {
+  static Result<std::unique_ptr<Outlets>> open(const WatchOptions& options, const Machine& machine) {
     auto out = std::unique_ptr<Outlets>(new Outlets(options));
     if (!options.log.empty()) {
       auto log = sys::LineLog::open(options.log);
@@ -64,17 +45,24 @@ class Outlets {
       out->feed_ = *std::move(feed);
       remark(options, "listens on " + out->feed_->url());
     }
+    if (!options.web.empty()) {
+      auto page = open_live_page(options.web, "watch", "nigh watch", &machine);
+      if (!page) return tl::unexpected(page.error());
+      out->page_ = *std::move(page);
+      std::fprintf(stderr, "nigh watch: the page is %s\n", out->page_->url().c_str());
+    }
     return out;
   }
 
   void event(const watch::Event& event, double elapsed) {
-    const std::string line = to_line(event, unix_seconds(), elapsed);
+    const std::string line = to_line(event, sys::unix_seconds(), elapsed);
     if (log_)
       if (auto added = log_->add(line); !added) {
         log_.reset();
         report_failure("watch", options_.log + ": " + added.error().message + "; it ends here");
       }
     if (feed_) feed_->log(line);
+    if (page_) page_->log(line);
     if (options_.json) {
       fmt::print("{}\n", line);
       std::fflush(stdout);
@@ -83,10 +71,20 @@ class Outlets {
     }
   }
 
+  // `status`: of a program that was started here.
+  void end(std::optional<int> status) {
+    if (!page_) return;
+    page_->end(one_line_json({{"status", status ? nlohmann::ordered_json(*status) : nullptr}}));
+    page_.reset();
+  }
+
   void snapshot(const watch::Snapshot& snapshot) {
-    if (feed_)
-      feed_->state(to_json(snapshot).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                   to_prometheus(snapshot));
+    const bool is_seen = page_ && page_->is_heard();
+    if (feed_ || is_seen) {
+      const std::string state = one_line_json(to_json(snapshot));
+      if (feed_) feed_->state(state, to_prometheus(snapshot));
+      if (is_seen) page_->state(state, "");
+    }
     if (!screen_) return;
     fmt::print("\033[H\033[J{}", to_screen(snapshot, 80, true));
     std::fflush(stdout);
@@ -99,22 +97,24 @@ class Outlets {
         screen_(!options.json && !options.quiet && options.command.empty() && isatty(STDOUT_FILENO) != 0) {}
   const WatchOptions& options_;
   std::optional<sys::LineLog> log_;
-  std::unique_ptr<watch::Feed> feed_;
+  std::unique_ptr<watch::Feed> feed_, page_;
   bool screen_;
 };
 
 // There is nothing to place: a program runs as it would have without us. Who named what to watch, or where to
 // tell it, is not shown something else instead.
 int nothing_to_place(const WatchOptions& options, const std::string& why) {
-  const bool named = !options.pids.empty() || options.all || !options.log.empty() || !options.listen.empty();
+  const bool named = !options.pids.empty() || options.all || !options.log.empty() ||
+                     !options.listen.empty() || !options.web.empty();
   if (options.command.empty() && (named || options.json || options.quiet))
     return report_failure("watch", why + " (--demo: a simulated machine)");
   if (options.command.empty()) {
     remark(options, why);
     return watch_demo(options);
   }
-  remark(options,
-         why + (options.listen.empty() && options.log.empty() ? "" : "; nothing is served or logged"));
+  remark(options, why + (options.listen.empty() && options.log.empty() && options.web.empty()
+                             ? ""
+                             : "; nothing is served or logged (nigh run --web shows the program)"));
   const int error = sys::become(options.command, sys::environment());
   report_failure("watch", options.command.front() + ": " + std::strerror(error));
   return error == ENOENT ? 127 : 126;
@@ -176,11 +176,9 @@ int watch_here(const WatchOptions& options, Setup setup) {
   } else {
     report_failure("watch", service.error().message + (child > 0 ? "; the program runs on unwatched" : ""));
   }
+  while (child > 0 && !status) status = sys::ended_within(child, 1);
+  setup.outlets->end(status);
   if (child == 0) return service ? 0 : 1;
-  while (!status) {
-    status = sys::ended(child);
-    if (!status) sys::sleep_seconds(0.02);
-  }
   return *status;
 }
 
@@ -236,7 +234,7 @@ int watch_run(const WatchOptions& options) {
     if (!freezer) return report_failure("watch", freezer.error().message);
     setup.freezer.emplace(*std::move(freezer));
   }
-  auto outlets = Outlets::open(options);
+  auto outlets = Outlets::open(options, setup.machine);
   if (!outlets) return report_failure("watch", outlets.error().message);
   setup.outlets = *std::move(outlets);
   return watch_here(options, std::move(setup));

@@ -260,7 +260,7 @@ std::string as_line(const Counters& sum) {
 }
 
 std::string as_json(const Counters& sum) {
-  std::string out = "{\"nigh\": \"mpi\", \"host\": ";
+  std::string out = "{\"format\": \"nigh-mpi-account\", \"version\": 1, \"nigh\": \"mpi\", \"host\": ";
   add_quoted(out, host_name());
   out += ", \"library\": ";
   add_quoted(out, g_version);
@@ -344,7 +344,7 @@ std::string told_aside() {
   if (g_form != Form::json)
     return std::string("nigh: MPI runs as without nigh: ") + stand_aside_reason() + " (" + host_name() +
            ")\n";
-  std::string out = "{\"nigh\": \"mpi\", \"host\": ";
+  std::string out = "{\"format\": \"nigh-mpi-account\", \"version\": 1, \"nigh\": \"mpi\", \"host\": ";
   add_quoted(out, host_name());
   out += ", \"aside\": ";
   add_quoted(out, stand_aside_reason());

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <linux/mempolicy.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -138,6 +140,43 @@ std::optional<int> ended(int pid) {
   if (got == 0) return std::nullopt;
   if (got < 0) return 127;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::optional<int> ended_within(int pid, double seconds) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  pollfd look = {.fd = fd, .events = POLLIN, .revents = 0};
+  // Without a descriptor (Linux before 5.3, none left) it is asked more often.
+  ::poll(&look, fd < 0 ? 0 : 1, static_cast<int>(1000 * (fd < 0 ? std::min(seconds, 0.02) : seconds)));
+  if (fd >= 0) ::close(fd);
+  return ended(pid);
+}
+
+Result<int> start_copy(const std::function<Result<void>()>& ready) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return fail(Errc::io, std::string("can't make a pipe: ") + std::strerror(errno), errno);
+  const int pid = ::fork();
+  if (pid < 0) {
+    const int error = errno;
+    ::close(ends[0]), ::close(ends[1]);
+    return fail(Errc::io, std::string("can't fork: ") + std::strerror(error), error);
+  }
+  char go = 0;
+  if (pid == 0) {
+    ::close(ends[1]);
+    ssize_t got = 0;
+    do { got = ::read(ends[0], &go, 1); } while (got < 0 && errno == EINTR);
+    ::close(ends[0]);
+    if (got != 1) ::_exit(0);
+    return 0;
+  }
+  ::close(ends[0]);
+  Result<void> done = ready();
+  if (done) static_cast<void>(!::write(ends[1], &go, 1));
+  ::close(ends[1]);
+  if (done) return pid;
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+  return tl::unexpected(done.error());
 }
 
 int own_pid() { return ::getpid(); }

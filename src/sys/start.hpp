@@ -6,6 +6,7 @@
 // over exec).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,12 @@ Result<int> start_program(const std::vector<std::string>& words, const std::opti
 // Whether it has ended, and how: its exit status, 128+N for signal N; 127: it is no child of ours, or was
 // told of before.
 std::optional<int> ended(int pid);
+// The same after waiting for at most so many seconds, or until a signal comes.
+std::optional<int> ended_within(int pid, double seconds);
+
+// fork(2), before there are threads. In the child 0, after `ready` has succeeded in the parent; in the parent
+// the child's number. Errors: io; that of `ready`: the child has ended without doing anything.
+Result<int> start_copy(const std::function<Result<void>()>& ready);
 int own_pid();
 void send_signal(int pid, int signal);
 

@@ -162,5 +162,44 @@ TEST(LineLog, AppendsWholeLinesAndSaysWhenItCannot) {
   EXPECT_FALSE(full->add("x"));
 }
 
+TEST_F(Start, ItsEndIsWaitedForNoLongerThanItTakes) {
+  auto pid = start_program({"sh", "-c", "sleep 0.2; exit 7"}, std::nullopt);
+  ASSERT_TRUE(pid);
+  const double began = now_seconds();
+  EXPECT_FALSE(ended_within(*pid, 0.01));
+  std::optional<int> status;
+  while (!status && now_seconds() < began + 10) status = ended_within(*pid, 10);
+  EXPECT_EQ(status, 7);
+  EXPECT_LT(now_seconds() - began, 5);
+  EXPECT_EQ(ended_within(*pid, 0), 127) << "told before";
+}
+
+TEST_F(Start, ACopyGoesOnWhenWeAreReady) {
+  int order[2];
+  ASSERT_EQ(::pipe(order), 0);
+  auto pid = start_copy([&]() -> Result<void> {
+    sleep_seconds(0.05);  // a copy that does not wait is first
+    static_cast<void>(!::write(order[1], "p", 1));
+    return {};
+  });
+  ASSERT_TRUE(pid);
+  if (*pid == 0) {
+    static_cast<void>(!::write(order[1], "c", 1));
+    ::_exit(9);
+  }
+  EXPECT_EQ(end_of(*pid), 9);
+  char said[3] = {};
+  EXPECT_EQ(::read(order[0], said, 2), 2);
+  EXPECT_STREQ(said, "pc");
+  ::close(order[0]), ::close(order[1]);
+}
+
+TEST_F(Start, ACopyEndsWhenWeAreNot) {
+  const auto pid = start_copy([]() -> Result<void> { return fail(Errc::io, "the port is taken"); });
+  if (pid && *pid == 0) ::_exit(9);  // never
+  ASSERT_FALSE(pid);
+  EXPECT_EQ(pid.error().message, "the port is taken");
+}
+
 }  // namespace
 }  // namespace nigh::sys

@@ -18,6 +18,8 @@ namespace nigh::sys {
 
 // Seconds on the monotonic clock.
 double now_seconds();
+// Seconds since 1970 on the wall clock: for people.
+double unix_seconds();
 // Seconds for which the calling thread really had a CPU: less than the time that passed when others had it
 // too.
 double thread_seconds();

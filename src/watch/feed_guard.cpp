@@ -19,6 +19,12 @@ constexpr double longest_in_a_crowd = 0.2;
 constexpr std::size_t most_streams = 6;
 constexpr std::size_t most_streams_of_a_peer = 4;
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
+
 // Digits, dots, or an IPv6 address in brackets.
 bool is_address(const std::string& name) {
   if (name.starts_with('[') && name.ends_with(']')) return true;
@@ -80,12 +86,21 @@ bool is_our_host(const std::string& host, const std::string& own_name) {
   const std::size_t colon = name.rfind(':');
   const bool has_port = colon != std::string::npos && name.find(']', colon) == std::string::npos;
   if (has_port) name.resize(colon);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  std::string own = own_name;
-  std::transform(own.begin(), own.end(), own.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  name = lower(name);
+  const std::string own = lower(own_name);
   return is_address(name) || name == "localhost" || (!own.empty() && name == own);
+}
+
+bool is_our_origin(const std::string& origin, const std::string& host) {
+  return lower(origin) == "http://" + lower(host);
+}
+
+bool is_token(const std::string& given, const std::string& token) {
+  unsigned difference = given.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < token.size(); ++i)
+    difference |=
+        static_cast<unsigned char>(token[i]) ^ static_cast<unsigned char>(i < given.size() ? given[i] : '\0');
+  return difference == 0;
 }
 
 }  // namespace nigh::watch

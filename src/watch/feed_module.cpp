@@ -3,8 +3,10 @@
 #include "watch/feed_module.hpp"
 
 extern "C" __attribute__((visibility("default"))) void nigh_feed_open(const std::string* where,
+                                                                      const nigh::watch::FeedPage* page,
                                                                       nigh::watch::OpenedFeed* out);
 
-void nigh_feed_open(const std::string* where, nigh::watch::OpenedFeed* out) {
-  *out = nigh::watch::Feed::open(*where);
+void nigh_feed_open(const std::string* where, const nigh::watch::FeedPage* page,
+                    nigh::watch::OpenedFeed* out) {
+  *out = nigh::watch::Feed::open(*where, *page);
 }

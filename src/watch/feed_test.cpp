@@ -25,8 +25,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::unique_ptr<Feed> feed_here() {
-  auto feed = Feed::open("0");
+std::unique_ptr<Feed> feed_here(FeedPage page = {}) {
+  auto feed = Feed::open("0", std::move(page));
   EXPECT_TRUE(feed) << feed.error().message;
   return feed ? *std::move(feed) : nullptr;
 }
@@ -34,7 +34,8 @@ std::unique_ptr<Feed> feed_here() {
 // Reads /events as long as it is let.
 class Listener {
  public:
-  explicit Listener(const std::string& url) : client_(url), thread_([this] { read(); }) {}
+  explicit Listener(const std::string& url, std::string query = "")
+      : client_(url), query_(std::move(query)), thread_([this] { read(); }) {}
   ~Listener() {
     leave();
     client_.stop();
@@ -64,7 +65,7 @@ class Listener {
   void read() {
     client_.set_read_timeout(20);
     client_.Get(
-        "/events", httplib::Headers(),
+        "/events" + query_, httplib::Headers(),
         [this](const httplib::Response& response) {
           const std::lock_guard guard(lock_);
           status_ = response.status;
@@ -86,6 +87,7 @@ class Listener {
     news_.notify_all();
   }
   httplib::Client client_;
+  std::string query_;
   std::mutex lock_;
   std::condition_variable news_;
   std::string text_;
@@ -308,6 +310,87 @@ TEST(Feed, OtherHostsPagesAreRefused) {
   EXPECT_TRUE(is_our_host("Node17:80", "node17"));
   EXPECT_FALSE(is_our_host("node17.example", "node17"));
   EXPECT_FALSE(is_our_host("", "node17"));
+}
+
+std::string place_of(const Feed& feed) { return "http://127.0.0.1:" + std::to_string(port_of(feed)); }
+
+TEST(Feed, ThePageAsksForItsToken) {
+  auto feed = feed_here({"<!doctype html>", "5ecret"});
+  ASSERT_TRUE(feed);
+  EXPECT_EQ(feed->url(), place_of(*feed) + "/?token=5ecret");
+  httplib::Client client(place_of(*feed));
+  for (const char* path : {"/", "/metrics", "/state.json", "/events", "/events?all=1", "/other"})
+    for (const char* token : {"", "token=", "token=5ecre", "token=5ecret5", "token=5ecreT", "Token=5ecret"}) {
+      const std::string target =
+          path + std::string(std::string(path).find('?') == std::string::npos ? "?" : "&") + token;
+      auto answer = client.Get(target);
+      ASSERT_TRUE(answer) << target;
+      EXPECT_EQ(answer->status, 403) << target;
+      EXPECT_EQ(answer->body.find("doctype"), std::string::npos);
+    }
+  auto page = client.Get("/?token=5ecret");
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->body, "<!doctype html>");
+  EXPECT_EQ(page->get_header_value("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page->get_header_value("Referrer-Policy"), "no-referrer") << "the address holds the token";
+  EXPECT_EQ(page->get_header_value("Cache-Control"), "no-store");
+  EXPECT_EQ(page->get_header_value("Content-Security-Policy"), "frame-ancestors 'none'");
+  auto without = httplib::Client(feed_here()->url()).Get("/");
+  EXPECT_FALSE(without && without->status == 200) << "no page, nothing there";
+}
+
+TEST(Feed, PagesOfOthersAreRefused) {
+  auto feed = feed_here({"page", "5ecret"});
+  ASSERT_TRUE(feed);
+  httplib::Client client(place_of(*feed));
+  const std::string own = place_of(*feed);
+  for (const std::string& origin : {std::string("null"), std::string("http://attacker.example"), own + "0",
+                                    "https" + own.substr(4), own + "/"}) {
+    auto answer = client.Get("/state.json?token=5ecret", {{"Origin", origin}});
+    ASSERT_TRUE(answer) << origin;
+    EXPECT_EQ(answer->status, 403) << origin;
+  }
+  auto same = client.Get("/state.json?token=5ecret", {{"Origin", own}});
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->status, 200);
+  EXPECT_FALSE(same->has_header("Access-Control-Allow-Origin"));
+}
+
+TEST(Feed, APageThatComesLaterIsToldOfBefore) {
+  auto feed = feed_here({"page", "5ecret"});
+  ASSERT_TRUE(feed);
+  EXPECT_FALSE(feed->is_heard());
+  feed->log("1");
+  feed->state("2", "");
+  feed->document("3");
+  {
+    Listener page(place_of(*feed), "?token=5ecret&all=1");
+    ASSERT_TRUE(page.hears("event: document\ndata: 3\n\n"));
+    EXPECT_EQ(page.text().rfind("retry: 1000\nevent: hello\ndata: {\"since\": ", 0), 0U) << page.text();
+    EXPECT_NE(page.text().find("\n\nevent: log\ndata: 1\n\nevent: document"), std::string::npos)
+        << page.text();
+    EXPECT_TRUE(feed->is_heard());
+    feed->log("4");
+    ASSERT_TRUE(page.hears("data: 4\n\n"));
+    feed->end("5");
+    feed.reset();
+    EXPECT_TRUE(page.hears("event: end\ndata: 5\n\n")) << "the last words are heard: " << page.text();
+  }
+}
+
+TEST(Feed, NobodyIsHeardAfterLeaving) {
+  auto feed = feed_here({"page", ""});
+  ASSERT_TRUE(feed);
+  {
+    Listener page(feed->url(), "?all=1");
+    ASSERT_TRUE(page.hears("hello"));
+  }
+  const double began = now();
+  while (feed->is_heard() && now() - began < 10) {
+    feed->log("1");  // into the closed connection
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(feed->is_heard());
 }
 
 TEST(Feed, RangesAreRefused) {

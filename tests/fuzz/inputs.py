@@ -106,7 +106,7 @@ def benches(nigh: str, folder: Path):
         "comparison": {"format": "nigh-compare", "version": 1, "time_ratio": ratio, "subjects": [{"name": "a", "command": ["b"], "seconds": [1, 2]}]},
         "map": {"format": "nigh-rank-map", "version": 1, "levels": [{"name": "node", "cost": 1}], "ranks": [{"rank": 0, "node": 0}],
                 "maps": [{"name": "ranks in order", "crossed": [5], "cost": 5}]},
-        "coverage": {"nigh": "mpi", "host": "h", "functions": {"MPI_Send": {"bytes": 5, "ours": 1, "small": 2, "left_bytes": {"small": 3}}}}}
+        "coverage": {"format": "nigh-mpi-account", "version": 1, "host": "h", "functions": {"MPI_Send": {"bytes": 5, "ours": 1, "small": 2, "left_bytes": {"small": 3}}}}}
     for form, document in documents.items():
         yield Format(f"{form} on the page", json.dumps(document).encode(), [*report, "FILE"], can_be_sound=is_json)
     rank = {"format": "nigh-rank", "version": 1, "rank": 0, "ranks": 2, "complete": True, "host": "h",

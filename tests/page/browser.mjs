@@ -27,7 +27,7 @@ async function open(file, view, options = {}) {
   return { tab, faults, close: () => context.close() };
 }
 
-const views = { coverage: 'What did nigh carry?', gains: 'What did I gain?', machine: 'Where is everything?', messages: 'Who talks to whom?', benchmarks: 'How does it compare?' };
+const views = { coverage: 'What did nigh carry?', gains: 'What did I gain?', machine: 'Where is everything?', messages: 'Who talks to whom?', benchmarks: 'How does it compare?', decisions: 'What did watch decide?' };
 let checks = 0;
 for (const [view, title] of Object.entries(views))
   for (const [name, options] of Object.entries({

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The page of web/: `built`, that web/page.html is what its sources give, and their own tests; `browser`, each view with
-# data in Chromium (browser.mjs). Without npm, Chromium or the packages (no network) they are left out.
-# Usage: page.py built|browser BUILD_FOLDER
+# data in Chromium (browser.mjs); `live`, pages of running commands (live.mjs). Without npm, Chromium or the packages (no network) they are left out.
+# Usage: page.py built|browser|live BUILD_FOLDER
 import json
 import os
 import shutil
@@ -74,10 +74,21 @@ def record(folder: Path, ranks: int, name: str, host: str) -> str:
     return str(folder)
 
 
-def browser() -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if not chromium:
+def chromium_here() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not found:
         skip("there is no Chromium here")
+    return found
+
+
+def live() -> None:
+    chromium = chromium_here()
+    packages()
+    print(run("node", str(HERE / "live.mjs"), NIGH, chromium, os.environ.get("NIGH_PAGE_SHOTS", ""), cwd=WEB))
+
+
+def browser() -> None:
+    chromium = chromium_here()
     packages()
     shots = os.environ.get("NIGH_PAGE_SHOTS", "")
     with tempfile.TemporaryDirectory() as name:
@@ -100,23 +111,29 @@ def browser() -> None:
         run(NIGH, "bench", "placement", "--save", str(folder / "placement.json"))
         files = [write("app.json", compare("faster", ["mpirun", "-n", "4", "./app"], 0.65)), write("other.json", compare("slower", ["./other"], 1.05)),
                  write("bench.json", bench), record(folder / "record", 16, "MPI_COMM_WORLD", "node"), "placement.json",
-                 write("account.json", {"nigh": "mpi", "host": "node0", "library": "Open MPI v4.1.4", "verdict": "83 % of 12.3 GB in one copy", "ranks": 4,
+                 write("account.json", {"format": "nigh-mpi-account", "version": 1, "host": "node0", "library": "Open MPI v4.1.4", "verdict": "83 % of 12.3 GB in one copy", "ranks": 4,
                                         "sharing": 4, "space": ["rank 0: space"], "functions": {
                                             "MPI_Isend": {"bytes": 9e9, "ours": 8000, "small": 5, "unshared": 70, "left_bytes": {"small": 900, "unshared": 2e9}},
                                             "MPI_Alltoallw": {"bytes": 0, "ours": 0, "uncovered": 4, "left_bytes": {"uncovered": 1e9}}}})]
         (folder / "map.json").write_text(run(NIGH, "plan", "--ranks", str(folder / "record"), "--nodes", "4", "--machine", "opteron-6272", "--json"))
-        real = page("page.html", *files, "map.json")
+        (folder / "demo.json").write_text(run(NIGH, "watch", "--demo", "--json"))
+        events = json.loads((folder / "demo.json").read_text())["events"]
+        (folder / "watch.log").write_text("".join(json.dumps(event) + "\n" for event in events))
+        real = page("page.html", *files, "map.json", "demo.json", "watch.log")
 
         evil = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
         broken = {"format": "nigh-bench", "version": 1, "machine": {"cpu": evil}, "records": [{**bench["records"][0], "subject": evil, "result": evil, "unit": evil}], "absent": []}
         hostile = page("hostile.html", write("evil.json", compare(evil, [evil], 0.5)), write("broken.json", broken),
-                       write("account2.json", {"nigh": "mpi", "host": evil, "library": evil, "verdict": evil, "functions": {evil: {"bytes": evil, "ours": 1, "small": 2}}}),
+                       write("account2.json", {"format": "nigh-mpi-account", "version": 1, "host": evil, "library": evil, "verdict": evil, "functions": {evil: {"bytes": evil, "ours": 1, "small": 2}}}),
                        write("map2.json", {"format": "nigh-rank-map", "version": 1, "maps": [5], "levels": [], "ranks": [], "verdict": evil}),
+                       write("watch.json", {"format": "nigh-watch", "version": 1, "machine": evil, "meter": {"name": evil, "level": evil}, "nodes": [{"node": evil}],
+                                            "links": [evil], "applications": [{"name": evil, "threads": evil, "traffic": [evil]}], "said": [evil]}),
+                       write("evil.log", {"elapsed": 1, "kind": evil, "sentence": evil, "moves": [{"application": evil, "nodes": []}]}),
                        record(folder / "evil", 4, evil, evil))
         large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"))
         # Beside the packages, where Node looks for them.
         print(run("node", str(HERE / "browser.mjs"), real, hostile, large, chromium, shots, cwd=WEB))
 
 
-{"built": built, "browser": browser}[sys.argv[1]]()
+{"built": built, "browser": browser, "live": live}[sys.argv[1]]()
 print(f"page: {sys.argv[1]}: right")

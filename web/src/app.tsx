@@ -4,10 +4,16 @@ import { Component, type ComponentChild, type ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { BenchmarksView } from './benchmarks_view';
 import { CoverageView } from './coverage_view';
-import { documentsOf, type Page } from './documents';
+import { type Document, documentsOf, type Page } from './documents';
 import { GainsView } from './gains_view';
 import { MachineView } from './machine_view';
+import { save } from './figure';
+import { fileOf } from './keep';
+import { type Connection, emptyLive, listen } from './live';
 import { MessagesView } from './messages_view';
+import { endOf, RunView } from './run_view';
+import { watchedOf } from './watch';
+import { WatchView } from './watch_view';
 
 interface View {
   id: string;
@@ -16,13 +22,20 @@ interface View {
 }
 
 export function viewsOf(page: Page): View[] {
-  const out: View[] = [
-    { id: 'gains', title: 'Gains', draw: (page) => <GainsView page={page} /> },
-    { id: 'machine', title: 'Machine', draw: (page) => <MachineView page={page} /> },
-    { id: 'messages', title: 'Messages', draw: (page) => <MessagesView page={page} /> },
-    { id: 'benchmarks', title: 'Benchmarks', draw: (page) => <BenchmarksView page={page} /> },
+  const has = (...formats: Document['format'][]) => page.documents.some((one) => formats.includes(one.format));
+  // A page that was live shows what there is; a report also says what it would show.
+  const seen = has('nigh-live');
+  const all: [boolean, View][] = [
+    [documentsOf(page, 'nigh-live').some((one) => one.of === 'run'), { id: 'now', title: 'Now', draw: (page) => <RunView page={page} /> }],
+    [seen && watchedOf(page).length > 0, { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> }],
+    [!seen || has('nigh-compare', 'nigh-tune', 'nigh-bench'), { id: 'gains', title: 'Gains', draw: (page) => <GainsView page={page} /> }],
+    [!seen || has('nigh-machine'), { id: 'machine', title: 'Machine', draw: (page) => <MachineView page={page} /> }],
+    [!seen || has('nigh-traffic', 'nigh-rank-map'), { id: 'messages', title: 'Messages', draw: (page) => <MessagesView page={page} /> }],
+    [has('nigh-mpi-account'), { id: 'coverage', title: 'Coverage', draw: (page) => <CoverageView page={page} /> }],
+    [!seen && watchedOf(page).length > 0, { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> }],
+    [!seen || has('nigh-bench'), { id: 'benchmarks', title: 'Benchmarks', draw: (page) => <BenchmarksView page={page} /> }],
   ];
-  if (documentsOf(page, 'nigh-mpi-account').length > 0) out.splice(3, 0, { id: 'coverage', title: 'Coverage', draw: (page) => <CoverageView page={page} /> });
+  const out = all.filter(([there]) => there).map(([, view]) => view);
   for (const one of page.sections)
     out.push({
       id: one.id,
@@ -52,7 +65,38 @@ class Guard extends Component<{ children: ComponentChildren }, { error: string }
 
 const here = () => location.hash.replace(/^#\/?/, '').split('?')[0] ?? '';
 
+const connections: Record<Connection, string> = { waiting: 'connecting', open: 'live', lost: 'connection lost, trying again', ended: 'ended' };
+
+// The page with what its feed has told so far, and how that stands.
+function useLive(page: Page): Connection | null {
+  const [connection, setConnection] = useState<Connection>('waiting');
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    if (!page.live) return;
+    const live = documentsOf(page, 'nigh-live')[0]!;
+    let asked = 0;
+    const stop = listen(page, live, (now) => {
+      setConnection(now);
+      // Many messages at once are one picture.
+      asked ||= requestAnimationFrame(() => {
+        asked = 0;
+        redraw((count) => count + 1);
+      });
+    });
+    return () => {
+      stop();
+      cancelAnimationFrame(asked);
+    };
+  }, [page]);
+  return page.live ? connection : null;
+}
+
+export function withLive(page: Page): Page {
+  return page.live ? { ...page, documents: [emptyLive(page.live), ...page.documents] } : page;
+}
+
 export function App({ page }: { page: Page }) {
+  const connection = useLive(page);
   const views = viewsOf(page);
   const [id, setId] = useState(here());
   useEffect(() => {
@@ -75,10 +119,16 @@ export function App({ page }: { page: Page }) {
             <a key={one.id} href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined}>{one.title}</a>
           ))}
         </nav>
+        {connection && (
+          <p class={`connection ${connection}`} role="status">
+            {connection === 'ended' ? endOf(documentsOf(page, 'nigh-live')[0]!) : connections[connection]}
+            <button type="button" onClick={() => save('nigh.html', new Blob([fileOf(page, document)], { type: 'text/html' }))}>Keep this page</button>
+          </p>
+        )}
       </header>
       <main id="main" tabIndex={-1} key={view.id}><Guard>{view.draw(page)}</Guard></main>
       <footer>
-        nigh {page.nigh}, {page.date}. This file is complete: nothing is fetched.
+        nigh {page.nigh}, {page.date}. {page.live ? 'Kept as a file, this page is complete.' : 'This file is complete: nothing is fetched.'}
       </footer>
     </>
   );

@@ -3,6 +3,7 @@
 //
 // What the commands put into the page: the documents that they write with --json (docs/interfaces.md), as they are. Here
 // are the fields that the page reads.
+import type { Live, WatchEvent, WatchState } from './live';
 
 export interface Ratio {
   median: number;
@@ -152,7 +153,19 @@ export interface Account {
   space?: string[];
 }
 
-export type Document = (Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap) & { file?: string };
+// Events of nigh watch --log.
+export interface WatchLog {
+  format: 'nigh-watch-log';
+  events: WatchEvent[];
+}
+
+export type Document = (Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
+
+// Of a page that a running command serves.
+export interface LiveStart {
+  of: 'run' | 'watch';
+  title: string;
+}
 
 export interface Page {
   format: 'nigh-page';
@@ -162,6 +175,7 @@ export interface Page {
   documents: Document[];
   // What other parts of nigh have drawn themselves; trusted markup without scripts, which could not run anyway.
   sections: { id: string; title: string; markup: string }[];
+  live?: LiveStart;
 }
 
 export function documentsOf<F extends Document['format']>(page: Page, format: F): Extract<Document, { format: F }>[] {

@@ -34,7 +34,7 @@ export function csv(table: Table): string {
   return [table.columns, ...table.rows].map((row) => row.map(cell).join(',')).join('\n') + '\n';
 }
 
-function save(name: string, content: Blob) {
+export function save(name: string, content: Blob) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
   link.download = name;

@@ -28,7 +28,7 @@ function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path:
   );
 }
 
-function Tree({ machine, marks, words }: { machine: Machine; marks: Map<number, Mark>; words: string }) {
+export function Tree({ machine, marks, words }: { machine: Machine; marks: Map<number, Mark>; words: string }) {
   const { ref, width } = useWidth();
   const { root } = useMemo(() => layout(machine, width), [machine, width]);
   return (

@@ -1,0 +1,110 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lines over time, of many points (uPlot): a part is chosen by dragging, or by + and -, arrows and Home.
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { useWidth } from './figure';
+import { short } from './numbers';
+
+export interface Mark {
+  at: number;
+  text: string;
+}
+
+const colours = ['--nigh', '--slow', '--good', '--other', '--bad', '--ink'];
+const dashes = [[], [6, 3], [2, 2], [9, 3, 2, 3]];
+const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number }) {
+  const { ref, width } = useWidth();
+  const plot = useRef<uPlot | null>(null);
+  const zoomed = useRef(false);
+  const marks = useRef<Mark[]>([]);
+  marks.current = props.marks ?? [];
+  const names = Object.keys(props.series);
+  const { least, most } = props;
+  const data = [props.time, ...Object.values(props.series)] as uPlot.AlignedData;
+
+  useEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    const make = () => {
+      plot.current?.destroy();
+      const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line') }, font: '11.5px ui-sans-serif,system-ui,sans-serif', labelFont: '11.5px ui-sans-serif,system-ui,sans-serif', labelSize: 18 };
+      plot.current = new uPlot(
+        {
+          width,
+          height: 220,
+          scales: { x: { time: false }, y: { range: (_, low, high) => [least ?? Math.min(0, low ?? 0), most ?? Math.max(high ?? 1, 1e-9) * 1.08] } },
+          axes: [{ ...axis, label: 'seconds since the start' }, { ...axis, label: props.unit, size: 56, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
+          series: [
+            { label: 's', value: (_, value) => (value === null ? '–' : short(value)) },
+            ...names.map((label, i) => ({
+              label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[Math.floor(i / colours.length) % dashes.length]!, spanGaps: false,
+              points: { show: false }, value: (_: uPlot, value: number | null) => (value === null ? '–' : short(value)),
+            })),
+          ],
+          legend: { show: true, live: true },
+          cursor: { drag: { x: true, y: false } },
+          hooks: {
+            setSelect: [(self) => { zoomed.current = self.select.width > 0; }],
+            draw: [(self) => drawMarks(self, marks.current)],
+          },
+        },
+        data,
+        element,
+      );
+      plot.current.over.addEventListener('dblclick', () => { zoomed.current = false; });
+    };
+    make();
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', make);
+    return () => {
+      scheme.removeEventListener('change', make);
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [width, names.join('\n'), props.unit]);
+
+  useEffect(() => plot.current?.setData(data, !zoomed.current), [props.time.length, props.time[props.time.length - 1], marks.current.length]);
+
+  const keys = (event: KeyboardEvent) => {
+    const self = plot.current;
+    const [first, last] = [props.time[0] ?? 0, props.time[props.time.length - 1] ?? 1];
+    const low = self?.scales.x?.min ?? first;
+    const high = self?.scales.x?.max ?? last;
+    const part = (high - low) / 4;
+    const to: Record<string, [number, number]> = {
+      '+': [low + part, high - part], '-': [low - part, high + part], ArrowLeft: [low - part, high - part], ArrowRight: [low + part, high + part], Home: [first, last],
+    };
+    const wanted = to[event.key];
+    if (!self || !wanted) return;
+    event.preventDefault();
+    const span = Math.min(wanted[1] - wanted[0], last - first);
+    const min = Math.max(first, Math.min(wanted[0], last - span));
+    zoomed.current = span < last - first;
+    self.setScale('x', { min, max: min + span });
+  };
+  return <div ref={ref} class="time-chart" role="img" aria-label={`${props.words}. Plus and minus change the part of time that is shown, arrows move it.`} tabIndex={0} onKeyDown={keys} />;
+}
+
+function drawMarks(self: uPlot, marks: Mark[]) {
+  const { ctx } = self;
+  const { left, top, width, height } = self.bbox;
+  ctx.save();
+  ctx.strokeStyle = colour('--slow');
+  ctx.fillStyle = colour('--slow');
+  ctx.font = `${11 * devicePixelRatio}px ui-sans-serif,system-ui,sans-serif`;
+  for (const mark of marks) {
+    const x = self.valToPos(mark.at, 'x', true);
+    if (x < left || x > left + width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, top + height);
+    ctx.stroke();
+    ctx.fillText(mark.text, x + 3 * devicePixelRatio, top + 11 * devicePixelRatio);
+  }
+  ctx.restore();
+}
