@@ -14,6 +14,7 @@ namespace nigh::watch {
 namespace {
 
 constexpr auto between_looks = std::chrono::milliseconds(100);
+constexpr auto while_nobody_asks = std::chrono::milliseconds(500);
 constexpr double longest_request = 3;  // s, from its first look to its last byte
 constexpr double longest_in_a_crowd = 0.2;
 constexpr std::size_t most_streams = 6;
@@ -61,7 +62,9 @@ void FeedGuard::end_stream(const std::string& peer, int port) {
 void FeedGuard::watch() {
   sys::block_pipe_signal();
   std::unique_lock guard(lock_);
-  while (!over_.wait_for(guard, between_looks, [this] { return ended_; })) look(sys::now_seconds());
+  while (
+      !over_.wait_for(guard, since_.empty() ? while_nobody_asks : between_looks, [this] { return ended_; }))
+    look(sys::now_seconds());
 }
 
 void FeedGuard::look(double now) {
