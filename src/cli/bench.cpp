@@ -19,7 +19,6 @@
 #include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
-#include "cli/report_steps.hpp"
 #include "machine/load.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"

@@ -3,7 +3,7 @@
 #include "cli/bench_catalog.hpp"
 
 #include "cli/bench_model.hpp"
-#include "cli/report_steps.hpp"
+#include "cli/bench_steps.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cli/bench_record.hpp"
-#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
@@ -27,9 +26,8 @@ bool is_model_bench(const std::string& name);
 // those that it can't tell apart). transpose-model: nigh and published. `starts`: of about so many.
 Result<BenchFile> run_model_bench(const std::string& name, std::size_t starts);
 
-// For the terminal, and as a section of the page; empty when the files hold none of these.
+// For the terminal; empty when the file holds none of these.
 std::string model_table(const BenchFile& file);
-Markup model_section(const std::vector<BenchFile>& files);
 // One line about the policies.
 std::string model_summary(const std::vector<BenchFile>& files);
 

@@ -10,7 +10,6 @@
 
 #include "cli/bench_fingerprint.hpp"
 #include "cli/launched.hpp"
-#include "cli/report_steps.hpp"
 #include "machine/load.hpp"
 #include "plan/transpose_costs.hpp"
 #include "sys/os.hpp"

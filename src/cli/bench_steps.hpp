@@ -4,7 +4,7 @@
 // `nigh bench transpose-steps -- mpirun -n 8`: the three steps of Haan (SCICOMP 2000), timed one by one on
 // ranks that the user's launcher starts, and ours, beside what the model says of as many nodes, ranks and
 // threads. The words are the user's (mpirun, srun, with a host file or without), the program that they start
-// is nigh's. Records are those that the pictures are drawn from (report_steps.hpp): subjects `measured` and
+// is nigh's. Records are those that the page draws: subjects `measured` and
 // `predicted`.
 #pragma once
 
@@ -16,6 +16,10 @@
 #include "plan/transpose_model.hpp"
 
 namespace nigh::cli {
+
+// Cases are beds ("2 hosts x 4 slots"), `runtime` the method, `teams` ranks x threads, `result` the step, ms.
+// tests/hosts/model_case.py (`make model`) writes such records, too.
+inline constexpr const char* steps_bench = "transpose-steps";
 
 struct StepsRequest {
   std::vector<std::string> sizes;  // "1024x1024"

@@ -81,4 +81,45 @@ Result<BenchFile> run_transpose_model() {
   return file;
 }
 
+nlohmann::ordered_json way_document(const TransposeWay& way, const TransposeSteps& steps) {
+  return {{"ranks", way.ranks},
+          {"threads", way.threads},
+          {"method", method_name(way.method)},
+          {"panels", way.panels},
+          {"seconds",
+           {{"local_reorder", steps.local_reorder},
+            {"on_node", steps.on_node},
+            {"between_nodes", steps.between_nodes},
+            {"local_transpose", steps.local_transpose},
+            {"synchronisation", steps.synchronisation},
+            {"overlapped", steps.overlapped},
+            {"total", steps.total()}}}};
+}
+
+nlohmann::ordered_json haan_document() {
+  auto ways = nlohmann::ordered_json::array(), grid = ways;
+  for (const TransposeWay& way : {haan_hybrid, haan_mpi}) {
+    if (const auto steps = haan_steps(10000, haan_nodes, way)) ways.push_back(way_document(way, *steps));
+    for (const std::uint64_t side : transpose_sides)
+      for (const int nodes : transpose_nodes)
+        if (const auto steps = haan_steps(side, nodes, way)) {
+          nlohmann::ordered_json point = {{"side", side}, {"nodes", nodes}};
+          point.update(way_document(way, *steps));
+          grid.push_back(std::move(point));
+        }
+  }
+  return {{"format", "nigh-transpose"},
+          {"version", 1},
+          {"machine", "winterhawk2"},
+          {"rows", 10000},
+          {"columns", 10000},
+          {"type", "double"},
+          {"nodes", haan_nodes},
+          {"cores", 4},
+          {"rests_on", {"IBM SP, 4 x POWER3-II a node: the four published transpose speeds"}},
+          {"why", "the ways of Haan (SCICOMP 2000)"},
+          {"ways", std::move(ways)},
+          {"curves", {{"grid", std::move(grid)}}}};
+}
+
 }  // namespace nigh::cli

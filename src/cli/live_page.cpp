@@ -60,8 +60,7 @@ Result<std::unique_ptr<watch::Feed>> open_live_page(const std::string& where, co
                                           {"nigh", NIGH_VERSION},
                                           {"date", now_text()},
                                           {"live", {{"of", of}, {"title", title}}},
-                                          {"documents", std::move(documents)},
-                                          {"sections", nlohmann::ordered_json::array()}}),
+                                          {"documents", std::move(documents)}}),
                            token_of_user()});
 }
 

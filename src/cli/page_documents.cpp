@@ -32,6 +32,7 @@ const std::vector<PageFormat>& page_formats() {
       {"nigh-plan", {"threads"}, {}},
       {"nigh-ps", {"processes"}, {}},
       {"nigh-watch", {"nodes", "links", "applications"}, {"meter"}},
+      {"nigh-transpose", {"ways"}, {}},
       {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},
       {"nigh-traffic", {"entries", "communicators", "ways"}, {}}};
   return formats;

@@ -1,6 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/plan_transpose.hpp"
+#include "cli/bench_transpose.hpp"
 
 #include <fmt/format.h>
 
@@ -146,44 +147,45 @@ void print_transpose(const TransposePlan& plan) {
   std::fputs(out.c_str(), stdout);
 }
 
-Document way_document(const TransposePlan& plan, const TransposeDemand& demand,
-                      const TransposeForecast& forecast) {
+Document forecast_document(const TransposePlan& plan, const TransposeDemand& demand,
+                           const TransposeForecast& forecast) {
   const auto& [way, steps] = forecast;
-  Document out = {{"ranks", way.ranks},
-                  {"threads", way.threads},
-                  {"method", method_name(way.method)},
-                  {"panels", way.panels}};
-  out["seconds"] = {{"local_reorder", steps.local_reorder},
-                    {"on_node", steps.on_node},
-                    {"between_nodes", steps.between_nodes},
-                    {"local_transpose", steps.local_transpose},
-                    {"synchronisation", steps.synchronisation},
-                    {"overlapped", steps.overlapped},
-                    {"total", steps.total()}};
+  Document out = way_document(way, steps);
   out["mwords_per_s"] = transpose_speed(demand, steps.total());
   if (plan.options.flops > 0) out["fft_mflops"] = fft_of(plan, demand, steps.total());
   return out;
 }
 
-// Haan's pictures (slides 17 to 22) for these figures: the steps over the size of a square matrix, and
-// over the number of nodes. Points that can't be (a matrix smaller than the ranks) are left out.
-Document curve(const TransposePlan& plan, const char* key, const std::vector<std::uint64_t>& values) {
-  Document out = Document::array();
-  for (const std::uint64_t value : values) {
+// Points that can't be (a matrix smaller than the ranks) are left out.
+void add_points(const TransposePlan& plan, const TransposeDemand& demand, const Document& at, Document& out) {
+  auto ways = every_way(plan.costs.network, plan.costs.copying, demand);
+  if (!ways) return;
+  for (const TransposeForecast& forecast : best_panels(*ways)) {
+    Document point = at;
+    point.update(forecast_document(plan, demand, forecast));
+    out.push_back(std::move(point));
+  }
+}
+
+// Haan's pictures (slides 17 to 22) for these figures: the steps over the size of a square matrix, over the
+// number of nodes, and over both.
+Document curves(const TransposePlan& plan) {
+  Document sizes = Document::array(), nodes = sizes, grid = sizes;
+  for (const int count : transpose_nodes) {
     TransposeDemand demand = plan.demand;
-    if (key == std::string("nodes"))
-      demand.nodes = static_cast<int>(value);
-    else
-      demand.rows = demand.columns = value;
-    auto ways = every_way(plan.costs.network, plan.costs.copying, demand);
-    if (!ways) continue;
-    for (const TransposeForecast& forecast : best_panels(*ways)) {
-      Document point = {{key, value}};
-      point.update(way_document(plan, demand, forecast));
-      out.push_back(std::move(point));
+    demand.nodes = count;
+    add_points(plan, demand, {{"nodes", count}}, nodes);
+    for (const std::uint64_t side : transpose_sides) {
+      demand.rows = demand.columns = side;
+      add_points(plan, demand, {{"side", side}, {"nodes", count}}, grid);
     }
   }
-  return out;
+  for (const std::uint64_t side : transpose_sides) {
+    TransposeDemand demand = plan.demand;
+    demand.rows = demand.columns = side;
+    add_points(plan, demand, {{"side", side}}, sizes);
+  }
+  return {{"sizes", std::move(sizes)}, {"nodes", std::move(nodes)}, {"grid", std::move(grid)}};
 }
 
 void print_transpose_document(const TransposePlan& plan) {
@@ -199,11 +201,8 @@ void print_transpose_document(const TransposePlan& plan) {
                   {"rests_on", plan.costs.told},
                   {"why", why_best(plan.ways)}};
   auto& ways = out["ways"] = Document::array();
-  for (const TransposeForecast& forecast : plan.ways) ways.push_back(way_document(plan, d, forecast));
-  if (plan.options.curves)
-    out["curves"] = {
-        {"sizes", curve(plan, "side", {100, 200, 316, 500, 1000, 2000, 3162, 5000, 10000, 20000, 31623})},
-        {"nodes", curve(plan, "nodes", {1, 2, 4, 8, 16, 32, 64, 128})}};
+  for (const TransposeForecast& forecast : plan.ways) ways.push_back(forecast_document(plan, d, forecast));
+  if (plan.options.curves) out["curves"] = curves(plan);
   std::fputs((out.dump(1) + '\n').c_str(), stdout);
 }
 }  // namespace

@@ -1,9 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How computed benchmarks are shown: slide 5 as the table it is, predicted beside published, and the policies
-// as a table and as the slides' picture: bars about the average placement. Everywhere it is said that these
-// are predictions.
+// Computed benchmarks on the terminal: slide 5 as the table it is, predicted beside published, and the
+// policies as a table. Everywhere it is said that these are predictions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/bench_transpose.hpp"
-#include "cli/report_page.hpp"
 
 namespace nigh::cli {
 
@@ -93,76 +91,6 @@ std::string errors_text(const BenchFile& file) {
   return out.empty() ? out : "\nworth knowing\n" + out;
 }
 
-// Bars of one mix about the line of the average; whiskers from the lowest to the highest start.
-Markup bars(const BenchFile& file, const std::string& mix, double low, double high) {
-  constexpr double width = 320, row = 17, left = 92;
-  const auto x = [&](double value) { return left + (value - low) / (high - low) * (width - left - 6); };
-  Markup out = markup("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width,
-                      row * static_cast<double>(policies().size()), mix);
-  out += markup("<line class=\"base\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1:.0f}\"/>", x(0),
-                row * static_cast<double>(policies().size()));
-  double y = 0;
-  for (const std::string& policy : policies()) {
-    const BenchRecord* r = find(file, "placement", mix, policy);
-    if (r == nullptr) continue;
-    const double a = std::min(x(0), x(r->value.median)), b = std::max(x(0), x(r->value.median));
-    const char* type = policy == "improved" ? "ours" : policy == "paper" ? "published" : "peer";
-    out += markup("<text x=\"0\" y=\"{:.1f}\">{}</text>", y + 12, policy);
-    out += markup(
-        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"10\" rx=\"1.5\"><title>{}: "
-        "{:+.0f} % "
-        "({:+.0f} to {:+.0f})</title></rect>",
-        type, a, y + 4, std::max(b - a, 1.0), policy, r->value.median, r->value.low, r->value.high);
-    out += markup("<line class=\"range\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>",
-                  x(r->value.low), x(r->value.high), y + 9);
-    y += row;
-  }
-  return out + "</svg>";
-}
-
-Markup placement_html(const BenchFile& file) {
-  double low = -10, high = 10;
-  for (const BenchRecord& r : file.records)
-    if (r.bench == "placement") low = std::min(low, r.value.low), high = std::max(high, r.value.high);
-  Markup out(
-      "<h2>Policies, in the simulator</h2>\n<p>Speed relative to the average of all static placements; a "
-      "mix's is "
-      "the geometric mean of its programs'. Bars: the median over starting placements; lines: the lowest and "
-      "the "
-      "highest (of <i>hops</i>: of the placements it can't tell apart). Of the programs only streamcluster "
-      "is fitted "
-      "to published figures; the others stand for a class of demand.</p>\n<div class=\"policies\">\n");
-  for (const std::string& mix : names_of(file, "placement"))
-    out += markup("<figure><h3>{}</h3>{}</figure>\n", mix, bars(file, mix, low, high));
-  out += "</div>\n<div class=\"peers\"><table><tr><th>programs, nodes</th>";
-  for (const std::string& policy : policies()) out += markup("<th class=\"n\">{}</th>", policy);
-  out += "</tr>\n";
-  for (const std::string& mix : names_of(file, "placement")) {
-    out += markup("<tr><td>{}</td>", mix);
-    for (const std::string& policy : policies()) {
-      const BenchRecord* r = find(file, "placement", mix, policy);
-      out += r == nullptr ? Markup("<td class=\"n\">&ndash;</td>")
-                          : markup("<td class=\"n\">{} %</td>", signed_text(r->value.median));
-    }
-    out += "</tr>\n";
-  }
-  return out + "</table></div>\n";
-}
-
-Markup slide5_html(const BenchFile& file) {
-  Markup out(
-      "<h2>streamcluster on two nodes, predicted and published</h2>\n<div "
-      "class=\"peers\"><table><tr><th>nodes</th>");
-  for (const Quantity& q : quantities) out += markup("<th>{}</th>", q.heading);
-  out += "</tr>\n";
-  for (const std::string& row : names_of(file, "slide5")) {
-    out += markup("<tr><td>{}</td>", row);
-    for (const Quantity& q : quantities) out += markup("<td>{}</td>", pair_text(file, row, q));
-    out += "</tr>\n";
-  }
-  return out + "</table></div>\n";
-}
-
 }  // namespace
 
 std::string model_table(const BenchFile& file) {
@@ -171,22 +99,6 @@ std::string model_table(const BenchFile& file) {
   if (!names_of(file, "slide5").empty()) out += slide5_text(file);
   if (!names_of(file, "placement").empty()) out += placement_text_table(file);
   return out + errors_text(file);
-}
-
-Markup model_section(const std::vector<BenchFile>& files) {
-  Markup out;
-  for (const BenchFile& file : files) {
-    if (!names_of(file, "slide5").empty()) out += slide5_html(file);
-    if (!names_of(file, "placement").empty()) out += placement_html(file);
-  }
-  if (out.empty()) return out;
-  return markup(
-      "<h1 id=\"title\">Placement on a machine whose links differ</h1>\n<p class=\"note\">Predictions "
-      "of nigh's "
-      "link model for 4 x Opteron 6272 (8 nodes), the machine of AsymSched (USENIX ATC 2015); nothing in "
-      "this "
-      "section was timed.</p>\n{}",
-      out);
 }
 
 std::string model_summary(const std::vector<BenchFile>& files) {

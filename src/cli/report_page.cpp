@@ -11,7 +11,6 @@
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
 #include "cli/bench_transpose.hpp"
-#include "cli/report_steps.hpp"
 #include "cli/web_page.hpp"
 
 namespace nigh::cli {
@@ -48,37 +47,19 @@ Totals totals_of(const std::vector<BenchFile>& files) {
 
 }  // namespace
 
-std::vector<ReportSection> report_sections(const ReportParts& parts) {
-  std::vector<ReportSection> out;
-  const auto add = [&](const char* id, const char* title, Markup markup) {
-    if (!markup.empty()) out.push_back({id, title, std::move(markup)});
-  };
-  Markup transposes, steps;
-  for (const BenchFile& file : parts.benches)
-    transposes += transpose_model_html(file), steps += transpose_steps_html(file);
-  if (!parts.traces.empty()) add("time", "Over time", trace_section(parts.traces));
-  add("links", "Asymmetric links", model_section(parts.benches));
-  add("transpose", "Transpose", transposes);
-  add("steps", "Transpose, measured", steps);
-  if (parts.peers) add("peers", "Other ways to bind", peers_section(*parts.peers));
-  if (!parts.account.empty())
-    add("account", "A run's account",
-        markup("<h1 id=\"title\">A run's account</h1>\n<p>What <code>nigh run --explain</code> "
-               "saw.</p>\n<pre>{}</pre>\n",
-               parts.account));
-  return out;
-}
-
 std::string report_page(const ReportParts& parts) {
-  nlohmann::ordered_json sections = nlohmann::ordered_json::array();
-  for (const ReportSection& one : report_sections(parts))
-    sections.push_back({{"id", one.id}, {"title", one.title}, {"markup", one.markup.text()}});
+  nlohmann::ordered_json documents = parts.documents;
+  for (const Trace& trace : parts.traces) documents.push_back(trace_document(trace));
+  if (parts.peers) documents.push_back(peers_document(*parts.peers));
+  if (!parts.account.empty())
+    documents.push_back({{"format", "nigh-account-text"}, {"version", 1}, {"text", parts.account}});
+  const auto is_haan = [](const BenchFile& file) { return !transpose_model_text(file).empty(); };
+  if (std::any_of(parts.benches.begin(), parts.benches.end(), is_haan)) documents.push_back(haan_document());
   return web_page_with({{"format", "nigh-page"},
                         {"version", 1},
                         {"nigh", NIGH_VERSION},
                         {"date", parts.date},
-                        {"documents", parts.documents},
-                        {"sections", sections}});
+                        {"documents", std::move(documents)}});
 }
 
 std::string report_summary(const ReportParts& parts) {

@@ -1,9 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report: the page that web/ builds (web_page.hpp), with the documents that its views draw, and with
-// sections that are drawn here. Each section is a function from values to markup, in which no text of others
-// is anything but text.
+// The report: the page that web/ builds (web_page.hpp), with the documents that its views draw.
 #pragma once
 
 #include <optional>
@@ -13,7 +11,6 @@
 #include "base/result.hpp"
 #include "cli/bench_record.hpp"
 #include "machine/machine.hpp"
-#include "machine/markup.hpp"
 
 namespace nigh::cli {
 
@@ -44,7 +41,7 @@ struct Trace {
   };
   std::string name;                       // of the file
   double ms = 0;                          // from beginning to end
-  std::vector<std::vector<double>> busy;  // of each PE, %, in equal steps of that time
+  std::vector<std::vector<double>> busy;  // of each PE, %, in equal steps of that time: at most 1200
   std::vector<Method> methods;            // the longest first
   std::vector<double> held;               // bytes, the most of each PE; or empty: the file doesn't tell
   std::vector<Memory> memory;             // the most first
@@ -56,24 +53,18 @@ struct ReportParts {
   Machine machine;
   std::string date;
   std::vector<nlohmann::ordered_json> documents;  // page_documents.hpp; this machine first
-  std::vector<BenchFile> benches;  // of those that are benchmarks; sections and the summary use them
+  std::vector<BenchFile> benches;                 // of those that are benchmarks, for the summary
   std::optional<Peers> peers;
   std::vector<Trace> traces;
   std::string account;  // of `nigh run --explain`
 };
 
-// A part of the page that is still drawn here.
-struct ReportSection {
-  std::string id, title;  // in the page's address and among its views
-  Markup markup;
-};
-std::vector<ReportSection> report_sections(const ReportParts& parts);
-
 // The whole file.
 std::string report_page(const ReportParts& parts);
 
-Markup peers_section(const Peers& peers);
-Markup trace_section(const std::vector<Trace>& traces);
+nlohmann::ordered_json peers_document(const Peers& peers);
+// Format nigh-trace. Of more than 512 PEs a row is several.
+nlohmann::ordered_json trace_document(const Trace& trace);
 
 // A few lines for the terminal: what was measured, whether all of it is right, how nigh compares.
 std::string report_summary(const ReportParts& parts);

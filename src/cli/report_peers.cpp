@@ -32,8 +32,6 @@ std::string verdict(const json& run) {
   return how.empty() ? "wrong" : fmt::format("{}", fmt::join(how, ", "));
 }
 
-bool is_right(const std::string& cell) { return cell.starts_with("right"); }
-
 }  // namespace
 
 Result<Peers> peers_from_json(const std::string& text, const std::string& where) {
@@ -59,27 +57,14 @@ Result<Peers> peers_from_json(const std::string& text, const std::string& where)
   } catch (const json::exception& error) { return fail(Errc::invalid, where + ": " + error.what()); }
 }
 
-Markup peers_section(const Peers& peers) {
-  Markup out = markup(
-      "<h1 id=\"title\">Other ways to bind</h1>\n<p>Each case ran under nigh and under every other setting "
-      "on {} (emulated: placement is exact, nothing is timed). <i>right*</i>: the same map on other "
-      "PUs.</p>\n"
-      "<div class=\"peers\"><table><tr><th>subject</th>",
-      peers.machine.empty() ? "one machine" : peers.machine);
-  for (const std::string& name : peers.cases) out += markup("<th>{}</th>", name);
-  out += "<th>right in</th></tr>\n";
-  for (const auto& row : peers.rows) {
-    std::size_t right = 0, tried = 0;
-    out += markup("<tr class=\"{}\"><td>{}</td>", row.subject == "nigh" ? "nigh" : "peer", row.subject);
-    for (const std::string& cell : row.cells) {
-      tried += cell.empty() ? 0 : 1;
-      right += is_right(cell) ? 1 : 0;
-      out += cell.empty() ? Markup("<td class=\"\">&ndash;</td>")
-                          : markup("<td class=\"{}\">{}</td>", is_right(cell) ? "ok" : "no", cell);
-    }
-    out += markup("<td class=\"n\">{} of {}</td></tr>\n", right, tried);
-  }
-  return out + "</table></div>\n";
+nlohmann::ordered_json peers_document(const Peers& peers) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const auto& row : peers.rows) rows.push_back({{"subject", row.subject}, {"cells", row.cells}});
+  return {{"format", "nigh-peers-table"},
+          {"version", 1},
+          {"machine", peers.machine},
+          {"cases", peers.cases},
+          {"rows", std::move(rows)}};
 }
 
 }  // namespace nigh::cli

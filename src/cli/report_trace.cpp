@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the PEs of message-driven programs did, from the files that --chare-trace wrote: how busy each was
-// over time, as a strip, which entry methods took it, and which the memory of messages.
+// over time, which entry methods took it, and which the memory of messages.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t columns = 240, most_methods = 8;
+constexpr std::size_t most_columns = 1200, most_rows = 512, most_cells = 300000, most_names = 200;
+constexpr std::size_t most_kept = 20'000'000;  // while a file is read
 
 struct Counter {
   double us = 0, value = 0;
@@ -33,36 +35,21 @@ int pe_of(const std::string& name) {
 }
 
 // Counters hold until the next one; `width` of the last, in us.
-std::vector<double> over_time(const std::vector<Counter>& counters, double width, double all) {
+std::vector<double> over_time(const std::vector<Counter>& counters, double width, double all,
+                              std::size_t columns) {
   std::vector<double> out(columns);
   for (std::size_t i = 0; i < counters.size(); ++i) {
     const double from = counters[i].us, to = i + 1 < counters.size() ? counters[i + 1].us : from + width;
     const double first = from / all * columns;  // of a damaged file it may be anything
-    for (auto at = static_cast<std::size_t>(first > 0 ? std::min<double>(first, columns) : 0); at < columns;
-         ++at) {
-      const double begin = all / columns * static_cast<double>(at), end = begin + all / columns;
+    for (auto at = static_cast<std::size_t>(first > 0 ? std::min(first, static_cast<double>(columns)) : 0);
+         at < columns; ++at) {
+      const double begin = all / static_cast<double>(columns) * static_cast<double>(at),
+                   end = begin + all / static_cast<double>(columns);
       if (begin >= to) break;
       out[at] += counters[i].value * std::max(std::min(end, to) - std::max(begin, from), 0.0) / (end - begin);
     }
   }
   return out;
-}
-
-Markup strip(const std::vector<double>& busy, const std::string& label) {
-  Markup out = markup(
-      "<svg class=\"strip\" viewBox=\"0 0 {} 12\" preserveAspectRatio=\"none\" role=\"img\" "
-      "aria-label=\"{}\">",
-      columns, label);
-  for (std::size_t i = 0; i < busy.size(); ++i)
-    if (busy[i] >= 0.5)
-      out += markup("<rect x=\"{}\" y=\"0\" width=\"1\" height=\"12\" fill-opacity=\"{:.2f}\"/>", i,
-                    std::min(busy[i], 100.0) / 100);
-  return out + "</svg>";
-}
-
-std::string kib(double bytes) {
-  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", bytes / 1024)
-                         : fmt::format("{:.1f} MiB", bytes / (1 << 20));
 }
 
 void read_footprint(const json& parts, Trace& out) {
@@ -85,18 +72,6 @@ void read_footprint(const json& parts, Trace& out) {
   std::sort(out.memory.begin(), out.memory.end(), [](const Trace::Memory& a, const Trace::Memory& b) {
     return a.most != b.most ? a.most > b.most : a.name < b.name;
   });
-}
-
-Markup memory_table(const Trace& trace) {
-  Markup out(
-      "<table><tr><th>Memory of messages, for</th><th>how many</th><th>in all</th><th>most at once on one "
-      "PE</th></tr>");
-  for (std::size_t i = 0; i < std::min(trace.memory.size(), most_methods); ++i) {
-    const Trace::Memory& row = trace.memory[i];
-    out += markup("<tr><td><code>{}</code></td><td>{:.0f}</td><td>{}</td><td>{}, {}</td></tr>", row.name,
-                  row.messages, kib(row.bytes), kib(row.most), row.most_on);
-  }
-  return out + "</table>\n";
 }
 
 }  // namespace
@@ -132,8 +107,11 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
         width = std::max(width, counters[i].us - counters[i - 1].us);
     for (const auto& [pe, counters] : busy) end = std::max(end, counters.back().us + width);
     if (busy.empty() || !(end > 0)) return fail(Errc::invalid, where + ": no PE has done anything");
+    const auto pes = static_cast<std::size_t>(busy.rbegin()->first) + 1;
+    const std::size_t columns = std::clamp<std::size_t>(
+        std::min(most_cells / std::min(pes, most_rows), most_kept / pes), 1, most_columns);
     for (int pe = 0; pe <= busy.rbegin()->first; ++pe)  // of one that has run nothing there are none
-      out.busy.push_back(over_time(busy[pe], width, end));
+      out.busy.push_back(over_time(busy[pe], width, end, columns));
     if (in.contains("footprint")) read_footprint(in.at("footprint"), out);
     out.ms = end * 1e-3;
     for (auto& [name, method] : methods) {
@@ -152,30 +130,37 @@ double Trace::mean(std::size_t pe) const {
   return sum / static_cast<double>(busy[pe].size());
 }
 
-Markup trace_section(const std::vector<Trace>& traces) {
-  Markup out(
-      "<h1 id=\"title\">Message-driven programs, over time</h1>\n<p>How busy each PE was from the beginning "
-      "of "
-      "a job to its end: the darker, the more. What is pale on one PE and dark on another is what "
-      "<code>balance()</code> can even out.</p>\n");
-  for (const Trace& trace : traces) {
-    out += markup("<h2>{}, {:.1f} ms</h2>\n<table>", trace.name, trace.ms);
-    for (std::size_t pe = 0; pe < trace.busy.size(); ++pe) {
-      out += markup("<tr><th>PE {}</th><td class=\"wide\">{}</td><td>{:.0f} %</td>", pe,
-                    strip(trace.busy[pe], fmt::format("PE {} over time", pe)), trace.mean(pe));
-      if (pe < trace.held.size()) out += markup("<td>{} held</td>", kib(trace.held[pe]));
-      out += "</tr>";
+nlohmann::ordered_json trace_document(const Trace& trace) {
+  const std::size_t width = (trace.busy.size() + most_rows - 1) / most_rows;
+  auto rows = nlohmann::ordered_json::array(), methods = rows, memory = rows, means = rows;
+  for (std::size_t first = 0; first < trace.busy.size(); first += width) {
+    const std::size_t end = std::min(first + width, trace.busy.size());
+    std::vector<int> row;
+    for (std::size_t column = 0; column < trace.busy[first].size(); ++column) {
+      double sum = 0;
+      for (std::size_t pe = first; pe < end; ++pe) sum += std::clamp(trace.busy[pe][column], 0.0, 100.0);
+      row.push_back(static_cast<int>(std::lround(sum / static_cast<double>(end - first))));
     }
-    out += "</table>\n";
-    if (!trace.memory.empty()) out += memory_table(trace);
-    if (trace.methods.empty()) continue;
-    out += "<table><tr><th>Entry method</th><th>runs of a microsecond or more</th><th>ms in all</th></tr>";
-    for (std::size_t i = 0; i < std::min(trace.methods.size(), most_methods); ++i)
-      out += markup("<tr><td><code>{}</code></td><td>{}</td><td>{:.1f}</td></tr>", trace.methods[i].name,
-                    trace.methods[i].runs, trace.methods[i].ms);
-    out += "</table>\n";
+    rows.push_back(std::move(row));
+    double mean = 0;
+    for (std::size_t pe = first; pe < end; ++pe) mean += trace.mean(pe) / static_cast<double>(end - first);
+    means.push_back(mean);
   }
-  return out;
+  for (std::size_t i = 0; i < std::min(trace.methods.size(), most_names); ++i)
+    methods.push_back(
+        {{"name", trace.methods[i].name}, {"runs", trace.methods[i].runs}, {"ms", trace.methods[i].ms}});
+  for (std::size_t i = 0; i < std::min(trace.memory.size(), most_names); ++i)
+    memory.push_back({{"name", trace.memory[i].name},
+                      {"messages", trace.memory[i].messages},
+                      {"bytes", trace.memory[i].bytes},
+                      {"most", trace.memory[i].most},
+                      {"most_on", trace.memory[i].most_on}});
+  return {{"format", "nigh-trace"},     {"version", 1},
+          {"name", trace.name},         {"ms", trace.ms},
+          {"pes", trace.busy.size()},   {"width", width},
+          {"busy", std::move(rows)},    {"mean", std::move(means)},
+          {"held", trace.held},         {"methods", std::move(methods)},
+          {"memory", std::move(memory)}};
 }
 
 }  // namespace nigh::cli

@@ -20,13 +20,6 @@ inline ReportParts parts() {
   return out;
 }
 
-// The markup of all sections, in a row.
-inline std::string drawn(const ReportParts& parts) {
-  std::string out;
-  for (const ReportSection& one : report_sections(parts)) out += one.markup.text();
-  return out;
-}
-
 inline std::size_t count(const std::string& text, const std::string& word) {
   std::size_t n = 0;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;

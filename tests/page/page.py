@@ -119,7 +119,21 @@ def browser() -> None:
         (folder / "demo.json").write_text(run(NIGH, "watch", "--demo", "--json"))
         events = json.loads((folder / "demo.json").read_text())["events"]
         (folder / "watch.log").write_text("".join(json.dumps(event) + "\n" for event in events))
-        real = page("page.html", *files, "map.json", "demo.json", "watch.log")
+        for model in ("slide5", "transpose-model"):
+            run(NIGH, "bench", model, "--save", str(folder / f"{model}.json"))
+        (folder / "plan.json").write_text(run(NIGH, "plan", "--transpose", "4096x4096", "--nodes", "4", "--machine", "winterhawk2", "--curves", "--json"))
+        trace = {"traceEvents": [event for pe in range(8) for step in range(200) for event in (
+            {"ph": "C", "pid": 0, "name": f"PE {pe} busy %", "ts": step * 1000, "args": {"busy": (step * (pe + 1)) % 101}},
+            {"ph": "X", "pid": 0, "tid": pe, "ts": step * 1000, "dur": 400, "name": "Cell::step"})],
+            "footprint": [{"of": "PE 0", "most held": 2 ** 20, "rows": [{"name": "Cell::step", "messages": 3, "bytes": 4096, "most bytes": 2048}]}]}
+        peers = {"format": "nigh-peers", "version": 1, "machine": "barcelona", "runs": [
+            {"case": "4x4", "runtime": "libgomp", "subject": subject, "right": subject == "nigh", "how": []} for subject in ("nigh", "unbound")]}
+        steps = {"format": "nigh-bench", "version": 1, "machine": {"where": "a bed"}, "absent": [], "records": [
+            {**bench["records"][0], "bench": "transpose-steps", "case": f"{hosts} hosts x 2 slots", "subject": subject, "size_bytes": size, "unit": "ms",
+             "runtime": "three-steps", "teams": "1x2", "result": "total", "core_state": "n/a", "median": size / 1e6 / hosts, "low": size / 1.1e6 / hosts, "high": size / 1e6}
+            for hosts in (2, 4) for size in (2000000, 8000000) for subject in ("measured", "predicted")]}
+        real = page("page.html", *files, "map.json", "demo.json", "watch.log", "slide5.json", "transpose-model.json", "plan.json", write("steps.json", steps),
+                    "--trace", write("trace.json", trace), "--peers", write("peers.json", peers), "--account", write("account.txt", {"a": "text"}))
 
         evil = "<img src=x onerror=hacked=1></script><script>hacked=1</script>"
         broken = {"format": "nigh-bench", "version": 1, "machine": {"cpu": evil}, "records": [{**bench["records"][0], "subject": evil, "result": evil, "unit": evil}], "absent": []}
@@ -128,6 +142,10 @@ def browser() -> None:
                        write("map2.json", {"format": "nigh-rank-map", "version": 1, "maps": [5], "levels": [], "ranks": [], "verdict": evil}),
                        write("watch.json", {"format": "nigh-watch", "version": 1, "machine": evil, "meter": {"name": evil, "level": evil}, "nodes": [{"node": evil}],
                                             "links": [evil], "applications": [{"name": evil, "threads": evil, "traffic": [evil]}], "said": [evil]}),
+                       "--trace", write("evil.trace", {"traceEvents": [{"ph": "C", "pid": 0, "name": "PE 0 busy %", "ts": at, "args": {"busy": 5}} for at in (0, 9)]
+                                                       + [{"ph": "X", "pid": 0, "tid": 0, "ts": 0, "dur": 5, "name": evil}]}),
+                       "--peers", write("evil.peers", {"format": "nigh-peers", "machine": evil, "runs": [{"case": evil, "subject": evil, "right": evil, "how": [evil]}]}),
+                       "--account", write("evil.account", [evil]), write("evil.transpose", {"format": "nigh-transpose", "version": 1, "machine": evil, "ways": [{"method": evil}], "rests_on": [evil]}),
                        write("evil.log", {"elapsed": 1, "kind": evil, "sentence": evil, "moves": [{"application": evil, "nodes": []}]}),
                        record(folder / "evil", 4, evil, evil))
         large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { Component, type ComponentChild, type ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { isModelled } from './benchmarks';
 import { BenchmarksView } from './benchmarks_view';
 import { CoverageView } from './coverage_view';
 import { type Document, documentsOf, type Page } from './documents';
@@ -11,7 +12,10 @@ import { save } from './figure';
 import { fileOf } from './keep';
 import { type Connection, emptyLive, listen } from './live';
 import { MessagesView } from './messages_view';
+import { ModelsView } from './models_view';
 import { endOf, RunView } from './run_view';
+import { AccountTextView, PeersView } from './texts_view';
+import { TimeView } from './time_view';
 import { watchedOf } from './watch';
 import { WatchView } from './watch_view';
 
@@ -33,17 +37,13 @@ export function viewsOf(page: Page): View[] {
     [!seen || has('nigh-traffic', 'nigh-rank-map'), { id: 'messages', title: 'Messages', draw: (page) => <MessagesView page={page} /> }],
     [has('nigh-mpi-account'), { id: 'coverage', title: 'Coverage', draw: (page) => <CoverageView page={page} /> }],
     [!seen && watchedOf(page).length > 0, { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> }],
+    [has('nigh-trace'), { id: 'time', title: 'Over time', draw: (page) => <TimeView page={page} /> }],
     [!seen || has('nigh-bench'), { id: 'benchmarks', title: 'Benchmarks', draw: (page) => <BenchmarksView page={page} /> }],
+    [has('nigh-transpose') || documentsOf(page, 'nigh-bench').some(isModelled), { id: 'models', title: 'Models', draw: (page) => <ModelsView page={page} /> }],
+    [has('nigh-peers-table'), { id: 'peers', title: 'Other ways to bind', draw: (page) => <PeersView page={page} /> }],
+    [has('nigh-account-text'), { id: 'account', title: 'Account', draw: (page) => <AccountTextView page={page} /> }],
   ];
-  const out = all.filter(([there]) => there).map(([, view]) => view);
-  for (const one of page.sections)
-    out.push({
-      id: one.id,
-      title: one.title,
-      // Written by nigh's own markup builder, which escapes all texts; the page's policy lets no script of it run.
-      draw: () => <section class="drawn" dangerouslySetInnerHTML={{ __html: one.markup }} />,
-    });
-  return out;
+  return all.filter(([there]) => there).map(([, view]) => view);
 }
 
 // One view that cannot be drawn leaves the others.

@@ -23,6 +23,7 @@ export interface Curves {
   title: string;
   unit: string;
   series: Series[];
+  axis?: string; // what is on it, where that is no size in bytes
 }
 
 export interface Strip {
@@ -41,7 +42,7 @@ export interface Group {
   wrong: BenchRecord[];
 }
 
-export const moreIsBetter = (unit: string): boolean => unit.endsWith('/s');
+export const moreIsBetter = (unit: string): boolean => unit.endsWith('/s') || unit === 'times';
 
 const factors: Record<string, number> = { B: 1, byte: 1, bytes: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
@@ -77,6 +78,9 @@ function curvesOf(records: BenchRecord[], title: string): Curves {
   return { kind: 'curves', title, unit: records[0]!.unit, series: [...series.values()] };
 }
 
+// Predictions, alone or beside what was measured: the view of models has them.
+export const isModelled = (file: Bench): boolean => Boolean(file.machine.computed) || file.records[0]?.bench === 'transpose-steps';
+
 export function groupsOf(files: Bench[]): Group[] {
   const groups = new Map<string, Group>();
   const group = (bench: string) => {
@@ -85,7 +89,7 @@ export function groupsOf(files: Bench[]): Group[] {
     return one;
   };
   for (const file of files) {
-    if (file.machine.computed || file.records[0]?.bench === 'transpose-steps') continue; // they have sections of their own
+    if (isModelled(file)) continue;
     const families = new Map<string, BenchRecord[]>();
     const cases = new Map<string, BenchRecord[]>();
     const add = (to: Map<string, BenchRecord[]>, name: string, record: BenchRecord) => to.set(name, [...(to.get(name) ?? []), record]);

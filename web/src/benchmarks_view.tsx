@@ -31,6 +31,7 @@ function CurvePicture({ curves }: { curves: Curves }) {
   const xs = points.map((one) => one.x);
   const x = scaleLog([Math.min(...xs), Math.max(...xs)], [left, width - right]).base(2);
   const y = (logarithmic ? scaleLog([least, most], [height, top]) : scaleLinear([0, most], [height, top])).nice();
+  const at = curves.axis ? (value: number) => `${value}` : binary;
   const states = new Set(curves.series.map((one) => one.state)).size > 1;
   const labels = curves.series.map((one) => y(one.points[one.points.length - 1]!.record.median));
   const places = spread(labels, 14, top + 4, height);
@@ -39,7 +40,7 @@ function CurvePicture({ curves }: { curves: Curves }) {
   const legend = narrow ? curves.series.length * 17 : 0;
   return (
     <div ref={ref}>
-      <svg width={width} height={height + 46 + legend} role="img" aria-label={`${curves.title}: ${shown(curves.unit)} over the size; ${better(curves.unit)}`}>
+      <svg width={width} height={height + 46 + legend} role="img" aria-label={`${curves.title}: ${shown(curves.unit)} over the ${curves.axis ?? 'size'}; ${better(curves.unit)}`}>
         {y.ticks(5).filter((one) => !logarithmic || /^1/.test(one.toExponential()) || y.ticks(5).length < 9).map((one) => (
           <g key={one}>
             <line class="grid" x1={left} x2={width - right} y1={y(one)} y2={y(one)} />
@@ -47,9 +48,9 @@ function CurvePicture({ curves }: { curves: Curves }) {
           </g>
         ))}
         {sizes.filter((_, i) => i % every === 0).map((one) => (
-          <text class="soft" key={one} x={x(one)} y={height + 18} text-anchor="middle">{binary(one)}</text>
+          <text class="soft" key={one} x={x(one)} y={height + 18} text-anchor="middle">{at(one)}</text>
         ))}
-        <text class="soft" x={(left + width - right) / 2} y={height + 38} text-anchor="middle">size</text>
+        <text class="soft" x={(left + width - right) / 2} y={height + 38} text-anchor="middle">{curves.axis ?? 'size'}</text>
         <text class="soft" x={14} y={(top + height) / 2} transform={`rotate(-90 14 ${(top + height) / 2})`} text-anchor="middle">{`${shown(curves.unit)} (${better(curves.unit)})`}</text>
         {curves.series.map((series, i) => {
           const role = roleOf(series);
@@ -66,7 +67,7 @@ function CurvePicture({ curves }: { curves: Curves }) {
                   series={series}
                   x={x(one.x)}
                   y={y(one.record.median)}
-                  title={`${name(series, states)}, ${binary(one.x)}: ${short(one.record.median)} ${shown(curves.unit)} (${short(one.record.low)} to ${short(one.record.high)})`}
+                  title={`${name(series, states)}, ${at(one.x)}: ${short(one.record.median)} ${shown(curves.unit)} (${short(one.record.low)} to ${short(one.record.high)})`}
                 />
               ))}
               {narrow ? (
@@ -132,7 +133,7 @@ function recordsOf(picture: Picture) {
   return picture.kind === 'strip' ? picture.records : picture.series.flatMap((one) => one.points.map((point) => point.record));
 }
 
-function PictureFigure({ bench, picture }: { bench: string; picture: Picture }) {
+export function PictureFigure({ bench, picture }: { bench: string; picture: Picture }) {
   return (
     <Figure
       title={picture.title}

@@ -159,7 +159,69 @@ export interface WatchLog {
   events: WatchEvent[];
 }
 
-export type Document = (Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
+export interface Steps {
+  local_reorder: number; // s, as all of these
+  on_node: number;
+  between_nodes: number;
+  local_transpose: number;
+  synchronisation: number;
+  overlapped: number;
+  total: number;
+}
+
+export interface TransposeWay {
+  ranks: number; // on each node
+  threads: number; // of each rank
+  method: string;
+  panels: number;
+  seconds: Steps;
+  side?: number; // rows and columns of the matrix, where it is of a curve
+  nodes?: number;
+}
+
+// Predictions of nigh plan --transpose.
+export interface Transpose {
+  format: 'nigh-transpose';
+  machine: string;
+  rows: number;
+  columns: number;
+  type: string;
+  nodes: number;
+  cores: number;
+  rests_on: string[];
+  why: string;
+  ways: TransposeWay[];
+  curves?: { grid?: TransposeWay[] };
+}
+
+// What the PEs of a message-driven program did: rows of `width` PEs, columns of equal time, in % of it.
+export interface Trace {
+  format: 'nigh-trace';
+  name: string;
+  ms: number;
+  pes: number;
+  width: number;
+  busy: number[][];
+  mean: number[];
+  held: number[]; // bytes, the most of each PE; none: not known
+  methods: { name: string; runs: number; ms: number }[];
+  memory: { name: string; messages: number; bytes: number; most: number; most_on: string }[];
+}
+
+// How ways to bind fared in NUMA guests: what each cell says begins with "right" where it was.
+export interface Peers {
+  format: 'nigh-peers-table';
+  machine: string;
+  cases: string[];
+  rows: { subject: string; cells: string[] }[];
+}
+
+export interface AccountText {
+  format: 'nigh-account-text';
+  text: string;
+}
+
+export type Document = (AccountText | Peers | Trace | Transpose | Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
 
 // Of a page that a running command serves.
 export interface LiveStart {
@@ -173,8 +235,6 @@ export interface Page {
   nigh: string;
   date: string;
   documents: Document[];
-  // What other parts of nigh have drawn themselves; trusted markup without scripts, which could not run anyway.
-  sections: { id: string; title: string; markup: string }[];
   live?: LiveStart;
 }
 

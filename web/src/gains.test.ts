@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Document, Page } from './documents';
 import { gainsOf, sentenceOf, verdictOf } from './gains';
 
-const page = (...documents: unknown[]): Page => ({ format: 'nigh-page', version: 1, nigh: '', date: '', documents: documents as Document[], sections: [] });
+const page = (...documents: unknown[]): Page => ({ format: 'nigh-page', version: 1, nigh: '', date: '', documents: documents as Document[] });
 const compare = (command: string, median: number, low?: number, high?: number) => ({
   format: 'nigh-compare',
   subjects: [{ name: 'without', command, seconds: [1, 1] }, { name: 'with', command, seconds: [1, 1] }],

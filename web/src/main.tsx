@@ -6,7 +6,7 @@ import type { Page } from './documents';
 import './style.css';
 
 const text = document.getElementById('nigh-data')?.textContent ?? 'null';
-const page = (JSON.parse(text) as Page | null) ?? { format: 'nigh-page', version: 1, nigh: '', date: '', documents: [], sections: [] };
+const page = (JSON.parse(text) as Page | null) ?? { format: 'nigh-page', version: 1, nigh: '', date: '', documents: [] };
 const root = document.getElementById('page')!;
 root.textContent = '';
 render(<App page={withLive(page)} />, root);

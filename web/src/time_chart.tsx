@@ -17,12 +17,14 @@ const colours = ['--nigh', '--slow', '--good', '--other', '--bad', '--ink'];
 const dashes = [[], [6, 3], [2, 2], [9, 3, 2, 3]];
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number }) {
+export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number; axis?: string; onRange?: (low: number, high: number) => void }) {
   const { ref, width } = useWidth();
   const plot = useRef<uPlot | null>(null);
   const zoomed = useRef(false);
   const marks = useRef<Mark[]>([]);
   marks.current = props.marks ?? [];
+  const onRange = useRef(props.onRange);
+  onRange.current = props.onRange;
   const names = Object.keys(props.series);
   const { least, most } = props;
   const data = [props.time, ...Object.values(props.series)] as uPlot.AlignedData;
@@ -38,9 +40,9 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
           width,
           height: 220,
           scales: { x: { time: false }, y: { range: (_, low, high) => [least ?? Math.min(0, low ?? 0), most ?? Math.max(high ?? 1, 1e-9) * 1.08] } },
-          axes: [{ ...axis, label: 'seconds since the start' }, { ...axis, label: props.unit, size: 56, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
+          axes: [{ ...axis, label: props.axis ?? 'seconds since the start' }, { ...axis, label: props.unit, size: 56, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
           series: [
-            { label: 's', value: (_, value) => (value === null ? '–' : short(value)) },
+            { label: props.axis?.split(' ')[0] ?? 's', value: (_, value) => (value === null ? '–' : short(value)) },
             ...names.map((label, i) => ({
               label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[Math.floor(i / colours.length) % dashes.length]!, spanGaps: false,
               points: { show: false }, value: (_: uPlot, value: number | null) => (value === null ? '–' : short(value)),
@@ -50,6 +52,10 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
           cursor: { drag: { x: true, y: false } },
           hooks: {
             setSelect: [(self) => { zoomed.current = self.select.width > 0; }],
+            setScale: [(self, key) => {
+              const { min, max } = self.scales.x ?? {};
+              if (key === 'x' && typeof min === 'number' && typeof max === 'number') onRange.current?.(min, max);
+            }],
             draw: [(self) => drawMarks(self, marks.current)],
           },
         },

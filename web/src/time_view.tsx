@@ -1,0 +1,105 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Message-driven programs (--chare-trace) over time: all PEs as one line, and each as a row.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { documentsOf, type Page, type Trace } from './documents';
+import { Figure, Rows, useWidth } from './figure';
+import { binary, plural, short } from './numbers';
+import { TimeChart } from './time_chart';
+
+const rowName = (trace: Trace, row: number) => (trace.width === 1 ? `PE ${row}` : `PEs ${row * trace.width} to ${Math.min((row + 1) * trace.width, trace.pes) - 1}`);
+
+// Columns [first, last] of the trace, a row for each PE or group of PEs; the darker, the busier.
+function BusyMap({ trace, first, last }: { trace: Trace; first: number; last: number }) {
+  const { ref, width } = useWidth();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [said, say] = useState('');
+  const rows = trace.busy.length;
+  const count = last - first + 1;
+  const height = Math.max(60, Math.min(480, rows * 18));
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext('2d');
+    if (!element || !context) return;
+    const draw = () => {
+      element.width = count;
+      element.height = rows;
+      const style = getComputedStyle(document.documentElement);
+      context.fillStyle = style.getPropertyValue('--wash');
+      context.fillRect(0, 0, count, rows);
+      context.fillStyle = style.getPropertyValue('--nigh');
+      for (let row = 0; row < rows; ++row)
+        for (let i = 0; i < count; ++i) {
+          context.globalAlpha = Math.min(1, (trace.busy[row]?.[first + i] ?? 0) / 100);
+          context.fillRect(i, row, 1, 1);
+        }
+      context.globalAlpha = 1;
+    };
+    draw();
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', draw);
+    return () => scheme.removeEventListener('change', draw);
+  }, [trace, first, last]);
+  const look = (event: PointerEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const row = Math.min(rows - 1, Math.floor(((event.clientY - box.top) / box.height) * rows));
+    const column = first + Math.min(count - 1, Math.floor(((event.clientX - box.left) / box.width) * count));
+    const columns = trace.busy[0]?.length ?? 1;
+    say(`${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`);
+  };
+  return (
+    <div ref={ref}>
+      <canvas ref={canvas} class="busy-map" style={{ width: `${width}px`, height: `${height}px` }} role="img" aria-label={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`} onPointerMove={look} />
+      <p class="readout">{said || `${rowName(trace, 0)} is the upper row${rows > 1 ? `, ${rowName(trace, rows - 1)} the lowest` : ''}.`}</p>
+    </div>
+  );
+}
+
+function TraceFigures({ trace }: { trace: Trace }) {
+  const columns = trace.busy[0]?.length ?? 0;
+  const [range, setRange] = useState<[number, number]>([0, columns - 1]);
+  const time = Array.from({ length: columns }, (_, i) => (trace.ms * (i + 0.5)) / columns);
+  const weights = trace.busy.map((_, row) => Math.min(trace.width, trace.pes - row * trace.width));
+  const all = time.map((_, i) => trace.busy.reduce((sum, row, k) => sum + (row[i] ?? 0) * weights[k]!, 0) / trace.pes);
+  const mean = all.reduce((sum, one) => sum + one, 0) / (columns || 1);
+  const least = trace.mean.indexOf(Math.min(...trace.mean));
+  const most = trace.mean.indexOf(Math.max(...trace.mean));
+  const choose = (low: number, high: number) => {
+    const at = (ms: number) => Math.max(0, Math.min(columns - 1, Math.floor((ms / trace.ms) * columns)));
+    setRange([at(low), Math.max(at(low), at(high))]);
+  };
+  return (
+    <>
+      <h2 class="bench">{trace.name}</h2>
+      <p>
+        {plural(trace.pes, 'PE')} for {short(trace.ms)} ms, {Math.round(mean)} % busy on average
+        {trace.mean.length > 1 && `; the most ${rowName(trace, most)} with ${Math.round(trace.mean[most]!)} %, the least ${rowName(trace, least)} with ${Math.round(trace.mean[least]!)} %`}.
+      </p>
+      <Figure title="All PEs" name="utilisation" note="The part of their time in which PEs ran entry methods. Drag to look closer, here and below; double click for all." table={{ columns: ['ms', '% busy'], rows: time.map((at, i) => [short(at), Math.round(all[i]!)]) }}>
+        <TimeChart time={time} series={{ 'all PEs': all }} unit="% busy" words="How busy all PEs were over time" axis="ms since the start" least={0} most={100} onRange={choose} />
+      </Figure>
+      <Figure
+        title="Each PE"
+        name="busy-pes"
+        note={`The darker, the busier${range[1] - range[0] + 1 < columns ? `; from ${short((trace.ms * range[0]) / columns)} to ${short((trace.ms * (range[1] + 1)) / columns)} ms` : ''}. What is pale on one PE and dark on another is what balance() can even out.`}
+        table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
+      >
+        <BusyMap trace={trace} first={range[0]} last={range[1]} />
+      </Figure>
+      <div class="pictures">
+        {trace.methods.length > 0 && <Rows caption="Entry methods, by their time" table={{ columns: ['method', 'runs of a microsecond or more', 'ms in all'], rows: trace.methods.map((one) => [one.name, one.runs, short(one.ms)]) }} />}
+        {trace.memory.length > 0 && <Rows caption="Memory of messages" table={{ columns: ['for', 'how many', 'in all', 'most at once on one PE', 'on'], rows: trace.memory.map((one) => [one.name, one.messages, binary(one.bytes), binary(one.most), one.most_on]) }} />}
+      </div>
+    </>
+  );
+}
+
+export function TimeView({ page }: { page: Page }) {
+  return (
+    <section aria-labelledby="title">
+      <h1 id="title">What happened when?</h1>
+      {documentsOf(page, 'nigh-trace').map((one, i) => <TraceFigures key={i} trace={one} />)}
+    </section>
+  );
+}
