@@ -52,7 +52,7 @@ function ofBench(file: Bench): Gain[] {
     return {
       name, kind: 'benchmark' as const, ratio: median(ratios), low, high, spread: `range of ${plural(ratios.length, 'case')}`,
       // The range goes over cases, not over the runs of one.
-      verdict: high < 1 ? ('faster' as const) : low > 1 ? ('slower' as const) : ('mixed' as const), samples: plural(ratios.length, 'case'),
+      verdict: low > 0.98 && high < 1.02 ? ('no difference' as const) : high < 1 ? ('faster' as const) : low > 1 ? ('slower' as const) : ('mixed' as const), samples: plural(ratios.length, 'case'),
     };
   });
 }
