@@ -124,7 +124,11 @@ std::optional<int> run_with_page(const RunOptions& options) {
   const std::string accounts = folder_for_accounts(options);
   Shown shown(options, accounts);
   auto pid = sys::start_copy([&] { return shown.open(); });
-  if (!pid) return run_failed(pid.error().message);
+  if (!pid) {
+    std::error_code ignored;
+    if (!accounts.empty()) std::filesystem::remove_all(accounts, ignored);
+    return run_failed(pid.error().message);
+  }
   if (*pid > 0) return shown.watch(*pid);
   if (accounts.empty()) return std::nullopt;
   ::setenv("NIGH_EXPLAIN", "json", 1);
