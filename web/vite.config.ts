@@ -12,12 +12,15 @@ const digest = (text: string) => `'sha256-${createHash('sha256').update(text).di
 
 function licencesOf(modules: string[]): string {
   const packages = new Set(modules.map((one) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(one.replace('\0', ''))?.[0]).filter((one) => one !== undefined));
-  return [...packages].sort().map((folder) => {
+  const names = new Map<string, string[]>(); // by text
+  for (const folder of [...packages].sort()) {
     const name = folder.replace(/^.*\/node_modules\//, '');
     const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
     if (!file) throw new Error(`${name} has no file with its licence`);
-    return `${name}\n${readFileSync(`${folder}/${file}`, 'utf8').trim().replaceAll('--', '- -')}`;
-  }).join('\n\n');
+    const text = readFileSync(`${folder}/${file}`, 'utf8').trim().replaceAll('--', '- -');
+    names.set(text, [...(names.get(text) ?? []), name]);
+  }
+  return [...names].map(([text, of]) => `${of.join(', ')}\n${text}`).join('\n\n');
 }
 
 function oneFile(): Plugin {

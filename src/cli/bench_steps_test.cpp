@@ -62,7 +62,7 @@ TEST(BenchSteps, MeasuredBesidePredicted) {
   const std::string table = steps_table(*file);
   EXPECT_NE(table.find("2 nodes x 4 cores, 2x2 ranks x threads"), std::string::npos) << table;
   EXPECT_NE(table.find("+40.0 %"), std::string::npos) << table;
-  // What a file holds is the same after it was written.
+  // A file that was written and read holds the same.
   auto again = bench_file_from_json(to_json(*file).dump(), "file");
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(steps_table(*again), table);

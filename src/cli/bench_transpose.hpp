@@ -14,7 +14,7 @@
 namespace nigh::cli {
 
 inline constexpr const char* transpose_bench = "transpose-model";
-// Of curves: rows and columns of a square matrix, and nodes.
+// The points of curves: rows and columns of a square matrix, and nodes.
 inline constexpr std::uint64_t transpose_sides[] = {100,  200,  316,   500,   1000, 2000,
                                                     3162, 5000, 10000, 20000, 31623};
 inline constexpr int transpose_nodes[] = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -33,8 +33,8 @@ Result<BenchFile> run_transpose_model();
 // Of a file that has such records; else empty.
 std::string transpose_model_text(const BenchFile& file);
 
-// What the page draws of the model itself (format nigh-transpose): both programs over sizes and nodes, the
-// slides' pictures 17 to 22.
+// The model for the page (format nigh-transpose): both programs over sizes and nodes, the slides' pictures 17
+// to 22.
 nlohmann::ordered_json haan_document();
 
 }  // namespace nigh::cli

@@ -29,7 +29,7 @@ nlohmann::ordered_json JobView::look(double elapsed) {
       const std::pair key{process.pid, thread.tid};
       const auto before = cpu_time_.find(key);
       now.emplace(key, thread.cpu_seconds);
-      // Who is new has had all its time since the last look.
+      // A new thread has had all its time since the last look.
       const double used = thread.cpu_seconds - (before == cpu_time_.end() ? 0 : before->second);
       const double busy = is_first ? 0 : std::clamp(used / since, 0.0, 1.0);
       cores += busy;

@@ -48,7 +48,7 @@ class FeedGuard {
 // localhost, this computer's name. Other names lead here only by DNS rebinding.
 bool is_our_host(const std::string& host, const std::string& own_name);
 
-// Whether the page that made a browser ask (of the Origin header) came from this host.
+// True if the page behind a request, which the Origin header names, came from this host.
 bool is_our_origin(const std::string& origin, const std::string& host);
 // In a time that does not tell how much of it is right.
 bool is_token(const std::string& given, const std::string& token);
