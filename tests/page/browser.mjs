@@ -34,6 +34,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   for (const [name, options] of Object.entries({
     desktop: {}, phone: { viewport: { width: 390, height: 844 } }, dark: { colorScheme: 'dark' }, wide: { viewport: { width: 3840, height: 2160 } },
   })) {
+    if (name === 'wide' && !['gains', 'machine', 'benchmarks'].includes(view)) continue; // a matter of the whole page
     const { tab, faults, close } = await open(page, view, options);
     assert.equal(await tab.textContent('h1'), title);
     const pictures = await tab.$$eval('.picture svg, .picture canvas', (all) => all.map((one) => one.getBoundingClientRect()).filter((box) => box.width > 50 && box.height > 20).length);

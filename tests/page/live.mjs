@@ -127,7 +127,7 @@ function status(port, path, headers = {}) {
 // nigh run, of a program whose words are hostile, which works on a thread and ends with status 3.
 {
   const evil = '<img src=x onerror=hacked=1></script><script>hacked=1</script>';
-  const work = 'import sys, time\nend = time.time() + 8\nwhile time.time() < end: pass\nsys.exit(3)';
+  const work = 'import sys, time\nend = time.time() + 12\nwhile time.time() < end: pass\nsys.exit(3)';
   const { child, url } = await serve('run', '--web', '--', 'python3', '-c', work, evil);
   const over = once(child, 'exit');
   const { tab, faults, close } = await open(url);

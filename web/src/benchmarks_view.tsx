@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { useState } from 'preact/hooks';
-import { type Curves, type Group, groupsOf, moreIsBetter, type Picture, roleOf, type Series, type Strip, spread } from './benchmarks';
+import { type Curves, type Group, groupsOf, isModelled, moreIsBetter, type Picture, roleOf, type Series, type Strip, spread, subjects, summaryOf } from './benchmarks';
 import { documentsOf, type Page } from './documents';
 import { Figure, Rows, useWidth } from './figure';
 import { binary, plural, ratio, short } from './numbers';
@@ -116,7 +116,7 @@ function StripPicture({ strip }: { strip: Strip }) {
                 {`${one.subject}${states && one.core_state !== 'n/a' ? `, ${one.core_state}` : ''}`.slice(0, 40)}
               </text>
               <line class="spread" x1={x(one.low)} x2={x(one.high)} y1={y} y2={y} />
-              <circle class={far ? 'ring' : 'disc'} cx={x(one.median)} cy={y} r={5} />
+              {roleOf(one) === 'limit' ? <line class="bound" x1={x(one.median)} x2={x(one.median)} y1={y - 8} y2={y + 8} /> : <circle class={far ? 'ring' : 'disc'} cx={x(one.median)} cy={y} r={5} />}
               <text class={one.verified ? 'value' : 'value bad'} x={narrow ? width - right : width - right + 10} y={narrow ? y - 12 : y + 4} text-anchor={narrow ? 'end' : 'start'}>
                 {`${short(one.median)}${one.ratio_to_unbound ? `  ×${ratio(one.ratio_to_unbound.median)}` : ''}${one.verified ? '' : '  WRONG'}`}
               </text>
@@ -138,6 +138,7 @@ export function PictureFigure({ bench, picture }: { bench: string; picture: Pict
     <Figure
       title={picture.title}
       name={`${bench} ${picture.title}`.replace(/[^a-z0-9]+/gi, '-')}
+      note={picture.kind === 'curves' ? summaryOf(picture) || undefined : undefined}
       table={{
         columns: ['subject', 'result', shown(picture.unit), 'low', 'high', 'samples', 'times better than the baseline', 'cores', 'right', 'PUs'],
         rows: recordsOf(picture).map((one) => [
@@ -153,6 +154,13 @@ export function PictureFigure({ bench, picture }: { bench: string; picture: Pict
 
 const shownFirst = 12;
 
+// Words of cases that a reader can't guess (docs/bench.md).
+const cases: Record<string, string> = {
+  bounced: 'nobody looks at what is sent: to hand on a pointer is enough, at any size',
+  touched: 'what is sent is written before, and read when it has come',
+  cached: 'buffers stay in the cache; else they are written before and read after each message, as programs do',
+};
+
 function GroupSection({ group }: { group: Group }) {
   const [all, setAll] = useState(false);
   const pictures = all ? group.pictures : group.pictures.slice(0, shownFirst);
@@ -160,6 +168,7 @@ function GroupSection({ group }: { group: Group }) {
     <>
       <h2 class="bench" id={`bench-${group.bench}`}>{group.bench}</h2>
       {group.wrong.length > 0 && <p class="bad">{plural(group.wrong.length, 'record')} had a wrong result: {[...new Set(group.wrong.map((one) => `${one.case}, ${one.subject}`))].slice(0, 5).join('; ')}.</p>}
+      {Object.entries(cases).filter(([word]) => group.pictures.some((one) => one.title.includes(word) || recordsOf(one).some((record) => record.result.includes(word)))).map(([word, is]) => <p class="note" key={word}>{`“${word}”: ${is}.`}</p>)}
       <div class={pictures.some((one) => one.kind === 'curves') ? '' : 'pictures'}>
         {pictures.map((picture) => (
           <PictureFigure key={picture.title + picture.kind} bench={group.bench} picture={picture} />
@@ -181,15 +190,27 @@ function GroupSection({ group }: { group: Group }) {
 export function BenchmarksView({ page }: { page: Page }) {
   const files = documentsOf(page, 'nigh-bench');
   const groups = groupsOf(files);
+  const explained = [...new Set(files.filter((file) => !isModelled(file)).flatMap((file) => file.records.map((one) => one.subject)))].filter((one) => one in subjects);
   const facts = Object.entries(files[0]?.machine ?? {}).filter(([, value]) => typeof value === 'string' || typeof value === 'number');
   return (
     <section aria-labelledby="title">
       <h1 id="title">How does it compare?</h1>
       <p class="lead">
         {groups.length > 0
-          ? `${plural(groups.length, 'benchmark')}, each subject by turns with the others. A line goes from the smallest sample to the largest, the mark is the median; a disc: cores near each other, a ring: cores far apart.`
+          ? `${plural(groups.length, 'benchmark')}, each subject by turns with the others. A line goes from the smallest sample to the largest, the mark is the median; a disc: cores near each other, a ring: cores far apart. × is how many times nigh is better: the median over runs side by side, which is not the ratio of two medians.`
           : 'No benchmark is in this page.'}
       </p>
+      {groups.length > 1 && (
+        <p class="choices">
+          {groups.map((group) => <button key={group.bench} type="button" onClick={() => document.getElementById(`bench-${group.bench}`)?.scrollIntoView()}>{group.bench}</button>)}
+        </p>
+      )}
+      {explained.length > 0 && (
+        <details>
+          <summary>Who is compared</summary>
+          <Rows caption="Subjects" table={{ columns: ['subject', 'is'], rows: explained.map((one) => [one, subjects[one]!]) }} />
+        </details>
+      )}
       {groups.map((group) => (
         <GroupSection key={group.bench} group={group} />
       ))}

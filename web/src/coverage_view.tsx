@@ -43,14 +43,14 @@ function Bars({ rows }: { rows: Row[] }) {
   );
 }
 
-function AccountFigure({ account }: { account: Account }) {
+function AccountFigure({ account }: { account: Account & { file?: string } }) {
   const rows = rowsOf(account);
   const reasons = new Set(rows.flatMap((one) => one.reasons.map((reason) => reason.name)));
   return (
     <>
       <p class="lead">{account.verdict || 'No message was sent.'}</p>
       <Figure
-        title={`${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
+        title={`${account.file ? `${account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
         name={`coverage-${account.host}`}
         note={`Filled: carried by nigh; hatched: left to the library.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
         table={{

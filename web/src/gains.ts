@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What was gained, program by program: the time with nigh over that without, so that less is better everywhere.
+import { told } from './benchmarks';
 import { type Bench, type BenchRecord, documentsOf, type Page, type Ratio } from './documents';
 import { change, median, plural } from './numbers';
 
 export type Verdict = 'faster' | 'slower' | 'no difference' | 'mixed' | 'not known';
 
 export interface Gain {
+  memory?: Ratio; // peak with nigh over that without
+  cpu?: Ratio;
+
   name: string;
   kind: 'program' | 'benchmark';
   ratio: number;
@@ -39,10 +43,9 @@ function ofRatio(name: string, ratio: Ratio, samples: string): Gain {
 // The median over the cases of a benchmark, and the cases from the best to the worst.
 function ofBench(file: Bench): Gain[] {
   const groups = new Map<string, BenchRecord[]>();
-  if (file.machine.computed) return []; // a model's figures are no gains
   for (const record of file.records)
-    if (record.subject === 'nigh' && record.ratio_to_unbound && record.verified) {
-      const key = `${record.bench}, ${record.runtime}`;
+    if (/^nigh( \(|$)/.test(record.subject) && record.ratio_to_unbound && record.verified) {
+      const key = `${[record.bench, record.runtime].filter((one) => one !== '').join(', ')}${record.subject.slice('nigh'.length)}`;
       groups.set(key, [...(groups.get(key) ?? []), record]);
     }
   return [...groups].map(([name, records]) => {
@@ -62,14 +65,27 @@ export function gainsOf(page: Page): Gain[] {
   for (const one of documentsOf(page, 'nigh-compare')) {
     const [first, second] = one.subjects.map((subject) => brief(words(subject.command)));
     const name = second?.endsWith(`-- ${first}`) || second === first ? first : `${second} against ${first}`;
-    out.push(ofRatio(name ?? '', one.time_ratio, plural(one.subjects[0]?.seconds.length ?? 0, 'pair')));
+    out.push({ ...ofRatio(name ?? '', one.time_ratio, plural(one.subjects[0]?.seconds.length ?? 0, 'pair')), memory: one.memory_ratio, cpu: one.cpu_ratio });
   }
   for (const one of documentsOf(page, 'nigh-tune'))
     if (one.time_ratio) out.push(ofRatio(`${brief(words(one.command))} (tuned)`, one.time_ratio, plural(one.runs, 'run')));
   out.sort((a, b) => a.ratio - b.ratio);
-  const benches = documentsOf(page, 'nigh-bench').flatMap(ofBench);
+  const benches = told(documentsOf(page, 'nigh-bench')).flatMap(ofBench); // models' figures are no gains
   benches.sort((a, b) => a.ratio - b.ratio);
   return [...out, ...benches];
+}
+
+// What the time costs otherwise: of the program, or the range over programs.
+export function costsOf(gains: Gain[]): string {
+  const words = (name: string, ratios: (Ratio | undefined)[]) => {
+    const known = ratios.map((one) => one?.median).filter((one): one is number => one !== undefined && one > 0);
+    if (known.length === 0) return '';
+    const [low, high] = [change(Math.min(...known)), change(Math.max(...known))];
+    return low === high ? `${low} ${name}` : `${low} to ${high} ${name}`;
+  };
+  const programs = gains.filter((one) => one.kind === 'program');
+  const parts = [words('memory at its peak', programs.map((one) => one.memory)), words('CPU time', programs.map((one) => one.cpu))].filter((one) => one !== '');
+  return parts.length === 0 ? '' : `It takes ${parts.join(', and ')}.`;
 }
 
 // One sentence for all programs, or for the benchmarks where there is no program.

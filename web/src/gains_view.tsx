@@ -3,7 +3,7 @@
 import { scaleLog } from 'd3-scale';
 import type { Page } from './documents';
 import { Figure, useWidth } from './figure';
-import { type Gain, gainsOf, sentenceOf } from './gains';
+import { costsOf, type Gain, gainsOf, sentenceOf } from './gains';
 import { ratio } from './numbers';
 
 const ticks = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3, 5, 10];
@@ -19,7 +19,7 @@ function Intervals({ gains }: { gains: Gain[] }) {
   const room = Math.floor((narrow ? width - 110 : left - 12) / 7.1); // characters of a name
   const top = 22;
   const ends = gains.flatMap((one) => [one.ratio, one.low ?? one.ratio, one.high ?? one.ratio]).filter((one) => one > 0);
-  const x = scaleLog([Math.max(0.02, Math.min(0.9, ...ends.map((one) => one / 1.06))), Math.min(50, Math.max(1.1, ...ends.map((one) => one * 1.06)))], [left, width - right]);
+  const x = scaleLog([Math.max(0.02, Math.min(0.9, ...ends.map((one) => one / 1.06))), Math.min(50, Math.max(1.1, ...ends.map((one) => one * 1.06)))], [left, width - right]).clamp(true);
   const [least, most] = x.domain() as [number, number];
   const height = top + gains.length * high + 40;
   let last = -100;
@@ -79,13 +79,16 @@ export function GainsView({ page }: { page: Page }) {
   return (
     <section aria-labelledby="title">
       <h1 id="title">What did I gain?</h1>
-      <p class="lead">{sentenceOf(gains)}</p>
+      <p class="lead">{sentenceOf(gains)} {costsOf(gains)}</p>
       {programs.length > 0 && (
         <Figure
           title="Programs"
           name="gains-of-programs"
           note="Each program ran with and without nigh by turns. The line is the 95 % interval of the ratio, the dot its median; where the line crosses 1, there is no difference to be seen."
-          table={table(programs)}
+          table={{
+            columns: [...table(programs).columns, 'memory with / without', 'CPU time with / without'],
+            rows: table(programs).rows.map((row, i) => [...row, ...[programs[i]!.memory, programs[i]!.cpu].map((one) => (one ? ratio(one.median) : '–'))]),
+          }}
         >
           <Intervals gains={programs} />
         </Figure>

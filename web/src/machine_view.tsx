@@ -13,7 +13,7 @@ function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path:
     <g transform={`translate(${box.x},${box.y})`}>
       <rect class={`box ${box.kind} ${mark ? `team t${mark.team % 8}` : ''}`} width={box.width} height={box.height} rx={text ? 3 : 0.5} />
       {box.pu !== undefined && text && (
-        <text class={mark ? 'mark' : 'pu-number'} x={box.width / 2} y={box.height / 2 + 4} text-anchor="middle">
+        <text class={mark ? `mark${mark.text.length + (mark.more > 0 ? 2 : 0) > 4 ? ' long' : ''}` : 'pu-number'} x={box.width / 2} y={box.height / 2 + 4} text-anchor="middle">
           {mark ? `${mark.text}${mark.more > 0 ? `+${mark.more}` : ''}` : box.label}
         </text>
       )}
@@ -62,6 +62,20 @@ function matricesOf(machine: Machine): Matrix[] {
   return out.filter((one) => one.values.length > 1);
 }
 
+// The unit, the weakest link, and what is not measured.
+function noteOf(matrix: Matrix, nodes: number[]): string {
+  const cells = matrix.values.flatMap((row, i) => row.map((value, j) => ({ i, j, value, source: matrix.source(i, j) }))).filter((one): one is { i: number; j: number; value: number; source: string } => one.value !== null && one.i !== one.j);
+  const last = (one: { source: string }) => (one.source === 'measured' ? 0 : 1); // of several that are as weak
+  const weakest = matrix.key === 'distance' ? undefined : [...cells].sort((a, b) => (matrix.more ? a.value - b.value : b.value - a.value) || last(a) - last(b))[0];
+  const alike = weakest ? cells.filter((one) => one.value === weakest.value).length : 0;
+  const unsure = [...new Set(matrix.values.flatMap((row, i) => row.map((_, j) => matrix.source(i, j))).filter((one) => one !== 'measured'))].map((one) => sources[one] ?? one);
+  return [
+    `${matrix.key === 'distance' ? 'Relative to a local access, which is 10' : `In ${matrix.unit}`}; ${matrix.more ? 'more' : 'less'} is better, and the stronger colour.`,
+    weakest ? `The weakest: from the memory of node ${nodes[weakest.j] ?? weakest.j} to the CPUs of node ${nodes[weakest.i] ?? weakest.i}, ${short(weakest.value)}, ${sources[weakest.source] ?? weakest.source}${alike > 1 ? `; ${alike - 1} more are as weak` : ''}.` : '',
+    unsure.length > 0 ? `Hatched is not measured, but ${unsure.join(' or ')}.` : 'All are measured.',
+  ].join(' ');
+}
+
 function LinkMatrix({ matrix, nodes }: { matrix: Matrix; nodes: number[] }) {
   const node = (index: number) => nodes[index] ?? index;
   const { ref, width } = useWidth();
@@ -99,12 +113,12 @@ function LinkMatrix({ matrix, nodes }: { matrix: Matrix; nodes: number[] }) {
   );
 }
 
-export function MachineView({ page }: { page: Page }) {
+function MachinePart({ page, first }: { page: Page; first: number }) {
   const machines = documentsOf(page, 'nigh-machine');
-  const [chosen, choose] = useState(0);
+  const [chosen, choose] = useState(first);
   const [shown, show] = useState(0);
   const machine = machines[chosen];
-  if (!machine) return <p>There is no machine in this page.</p>;
+  if (!machine) return null;
   const plans = documentsOf(page, 'nigh-plan').filter((one) => one.machine === machine.name);
   const looks = chosen === 0 ? documentsOf(page, 'nigh-ps') : [];
   const layers = [
@@ -118,8 +132,7 @@ export function MachineView({ page }: { page: Page }) {
   const pus = pusOf(machine.tree).length;
   const plan = plans[Math.min(shown, layers.length - 1) - 1];
   return (
-    <section aria-labelledby="title">
-      <h1 id="title">Where is everything?</h1>
+    <div>
       <p class="lead">{machine.title || machine.name}: {plural(pus, 'PU')}{machine.devices?.length ? `, ${plural(machine.devices.filter((one) => one.type === 'gpu').length, 'GPU')}, ${plural(machine.devices.filter((one) => one.type === 'nic').length, 'network adapter')}` : ''}.</p>
       <div class="choices">
         {machines.length > 1 && (
@@ -158,7 +171,7 @@ export function MachineView({ page }: { page: Page }) {
           key={matrix.key}
           title={`${matrix.title} from node to node`}
           name={`${matrix.key}-${machine.name}`}
-          note={`In ${matrix.unit}; stronger is better. Hatched: not measured, but ${[...new Set(matrix.values.flatMap((row, i) => row.map((_, j) => matrix.source(i, j))).filter((one) => one !== 'measured'))].map((one) => sources[one] ?? one).join(' or ') || 'nothing'}.`}
+          note={noteOf(matrix, nodes)}
           table={{
             columns: ['CPUs of node', 'memory of node', matrix.unit, 'known by'],
             rows: matrix.values.flatMap((row, i) => row.map((value, j) => [nodes[i] ?? i, nodes[j] ?? j, value === null ? '–' : short(value), sources[matrix.source(i, j)] ?? ''])),
@@ -167,7 +180,13 @@ export function MachineView({ page }: { page: Page }) {
           <LinkMatrix matrix={matrix} nodes={nodes} />
         </Figure>
       ))}
-      {matrices.length === 0 && <p class="note">It has one NUMA node: all memory is equally near, so the choice of a node cannot matter here. What binding changes is whether threads share a core and whether they move.</p>}
+      {matrices.length === 0 && (
+        <p class="note">
+          {nodes.length > 1
+            ? 'How its nodes are linked is not known.'
+            : 'It has one NUMA node: all memory is equally near, so the choice of a node cannot matter here. What binding changes is whether threads share a core and whether they move.'}
+        </p>
+      )}
       {machine.devices && machine.devices.length > 0 && (
         <Rows
           caption="GPUs and network adapters"
@@ -177,6 +196,22 @@ export function MachineView({ page }: { page: Page }) {
       {[...(machine.origin ? [`Known from: ${machine.origin}.`] : []), ...(machine.notes ?? [])].map((note) => (
         <p class="note" key={note}>{note}</p>
       ))}
+    </div>
+  );
+}
+
+export function MachineView({ page }: { page: Page }) {
+  const machines = documentsOf(page, 'nigh-machine');
+  const [beside, setBeside] = useState(false);
+  return (
+    <section aria-labelledby="title">
+      <h1 id="title">Where is everything?</h1>
+      {machines.length === 0 && <p>There is no machine in this page.</p>}
+      <div class={beside ? 'pictures' : ''}>
+        <MachinePart page={page} first={0} />
+        {beside && <MachinePart page={page} first={1} />}
+      </div>
+      {machines.length > 1 && <p><button type="button" onClick={() => setBeside(!beside)}>{beside ? 'One machine only' : 'Show another machine beside it'}</button></p>}
     </section>
   );
 }

@@ -3,8 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { documentsOf, type Page, type RankMap, type Traffic } from './documents';
 import { Figure, Rows, useWidth } from './figure';
-import { bytes, plural, scaled } from './numbers';
-import { type Cells, cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
+import { bytes, plural, scaled, whole } from './numbers';
+import { type Cells, cellsOf, heaviest, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
 
 const ramps = {
   light: ['#eef2f7', '#c3d7f0', '#84aee3', '#3f7ecb', '#14519b', '#062a5c'],
@@ -45,12 +45,11 @@ function paint(canvas: HTMLCanvasElement, cells: Cells, values: Float64Array) {
   context.putImageData(image, 0, 0);
 }
 
-// From the least to the most of a pair.
+// The colours of the scale, and where it begins and ends.
 function Ramp({ values, words }: { values: Float64Array; words: (value: number) => string }) {
-  const known = values.filter((one) => one > 0);
-  if (known.length === 0) return null;
+  const [least, most] = scaleOf(values);
+  if (most === 0) return null;
   const stops = ramps[isDark() ? 'dark' : 'light'].slice(1);
-  const [least, most] = known.reduce(([low, high], one) => [Math.min(low, one), Math.max(high, one)] as [number, number], [Infinity, 0] as [number, number]);
   return (
     <p class="ramp">
       {words(least)} <i style={{ background: `linear-gradient(90deg, ${stops.join(', ')})` }} /> {words(most)}
@@ -119,13 +118,16 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
               <line class="host" y1={one * cell} y2={one * cell} x1={0} x2={side} />
             </g>
           ))}
+          {cell >= 46 && [...strengths(cells[by])].map((strength, i) => strength > 0 && (
+            <text key={i} class={(strength > 0.55) !== isDark() ? 'on-strong' : 'on-weak'} x={((i % cells.side) + 0.5) * cell} y={(Math.floor(i / cells.side) + 0.5) * cell + 4} text-anchor="middle">{by === 'bytes' ? bytes(cells.bytes[i]!) : whole(cells.messages[i]!)}</text>
+          ))}
           {at && <rect class="cursor" x={at.to * cell} y={at.from * cell} width={Math.max(3, cell)} height={Math.max(3, cell)} />}
         </svg>
       </div>
-      <Ramp values={cells[by]} words={by === 'bytes' ? bytes : scaled} />
+      <Ramp values={cells[by]} words={by === 'bytes' ? bytes : whole} />
       <p class="readout" role="status">
         {at
-          ? `Rank ${ranksOf(cells, at.from, traffic.ranks)} to rank ${ranksOf(cells, at.to, traffic.ranks)}: ${bytes(cells.bytes[index]!)} in ${scaled(cells.messages[index]!)} messages.`
+          ? `Rank ${ranksOf(cells, at.from, traffic.ranks)} to rank ${ranksOf(cells, at.to, traffic.ranks)}: ${bytes(cells.bytes[index]!)} in ${whole(cells.messages[index]!)} messages.`
           : 'Point at a pair, or use the arrow keys.'}
       </p>
     </div>
@@ -137,11 +139,12 @@ function MapTable({ map }: { map: RankMap }) {
     <div class="hint">
       <h2>Other places for the ranks</h2>
       <p>{map.verdict}</p>
+      <p class="note">Computed from the record; nothing was run so.</p>
       <Rows
         caption={`Bytes that cross each level on ${map.machine}, ${plural(map.nodes, 'node')}`}
         table={{
-          columns: ['map', ...map.levels.map((one) => `between ${one.name.replace(/([^s])$/, '$1s')}`), 'cost'],
-          rows: map.maps.map((one) => [one.name, ...one.crossed.map((value) => bytes(value)), scaled(one.cost)]),
+          columns: ['map', ...map.levels.map((one) => `between ${one.name.replace(/([^s])$/, '$1s')}`), 'bytes, each times what its level costs'],
+          rows: map.maps.map((one) => [one.name, ...one.crossed.map((value) => bytes(value)), scaled(one.cost).trim()]),
         }}
       />
     </div>
@@ -160,7 +163,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
   return (
     <>
       <p class="lead">
-        {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {scaled(sums.messages)} messages
+        {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {whole(sums.messages)} messages
         {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} nodes to another.` : ', all on one node.'}
       </p>
       <div class="choices">

@@ -209,7 +209,7 @@ export function ModelsView({ page }: { page: Page }) {
       {mixes.length > 0 && (
         <>
           <h2 class="bench">Placement where links differ: policies in the simulator</h2>
-          <p>Speed on 4 x Opteron 6272 (8 nodes), the machine of AsymSched (USENIX ATC 2015), against the average of all static placements; of several programs the geometric mean. The line goes from the lowest to the highest start. Only streamcluster is fitted to published figures, the others stand for a class of demand. Nothing here was timed.</p>
+          <p>Speed on 4 x Opteron 6272 (8 nodes), the machine of AsymSched (USENIX ATC 2015), against the average of all static placements; of several programs the geometric mean. The line goes from the lowest to the highest start. “best” is the best of these; “improved” may also part memory from threads and share nodes. Only streamcluster is fitted to published figures, the others stand for a class of demand. Nothing here was timed.</p>
           <div class="pictures">
             {mixes.map((mix) => (
               <Figure key={mix.name} title={mix.name} name={`placement-${mix.name}`} table={{ columns: ['policy', '% above the average', 'low', 'high'], rows: mix.records.map((one) => [one.subject, short(one.median), short(one.low), short(one.high)]) }}>
@@ -222,6 +222,7 @@ export function ModelsView({ page }: { page: Page }) {
       {pairs.length > 0 && (
         <>
           <h2 class="bench">Predicted and published</h2>
+          <p>The models are fitted to some of these: the bandwidths, with two constants for latencies, and Haan's four transpose speeds. The others follow. “0-3 master 0”: threads on nodes 0 and 3, the thread that starts on 0; “1x4”: 1 rank with 4 threads on each node.</p>
           <div class="pictures">
             {pairs.map((one) => (
               <Figure key={`${one.title} ${one.unit}`} title={`${one.title}${one.title.includes(':') ? '' : `, ${one.unit}`}`} name="predicted-published" table={{ columns: ['case', 'predicted', 'published', one.unit], rows: one.pairs.map((pair) => [pair.name, short(pair.predicted), short(pair.published), '']) }}>

@@ -22,6 +22,9 @@ export function scaled(value: number): string {
   return `${value < 0 ? '−' : ''}${short(rest)} ${decimal[step]}`;
 }
 
+// Counts: whole up to a hundred thousand.
+export const whole = (value: number): string => (value < 1e5 ? `${Math.round(value)}` : scaled(value).trim());
+
 // 10^6 bytes are 1 MB.
 export const bytes = (value: number): string => `${scaled(value)}B`;
 

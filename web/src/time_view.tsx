@@ -82,13 +82,13 @@ function TraceFigures({ trace }: { trace: Trace }) {
       <Figure
         title="Each PE"
         name="busy-pes"
-        note={`The darker, the busier${range[1] - range[0] + 1 < columns ? `; from ${short((trace.ms * range[0]) / columns)} to ${short((trace.ms * (range[1] + 1)) / columns)} ms` : ''}. What is pale on one PE and dark on another is what balance() can even out.`}
+        note={`A row is ${trace.width === 1 ? 'a PE' : `${trace.width} PEs`}, from ${rowName(trace, 0)} above; the darker, the busier${range[1] - range[0] + 1 < columns ? `; from ${short((trace.ms * range[0]) / columns)} to ${short((trace.ms * (range[1] + 1)) / columns)} ms` : ''}. What is pale on one PE and dark on another is what balance() can even out.`}
         table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
       >
         <BusyMap trace={trace} first={range[0]} last={range[1]} />
       </Figure>
       <div class="pictures">
-        {trace.methods.length > 0 && <Rows caption="Entry methods, by their time" table={{ columns: ['method', 'runs of a microsecond or more', 'ms in all'], rows: trace.methods.map((one) => [one.name, one.runs, short(one.ms)]) }} />}
+        {trace.methods.length > 0 && <Rows caption="Entry methods, by their time" table={{ columns: ['method', 'runs of a microsecond or more', 'ms in all, of all PEs'], rows: trace.methods.map((one) => [one.name, one.runs, short(one.ms)]) }} />}
         {trace.memory.length > 0 && <Rows caption="Memory of messages" table={{ columns: ['for', 'how many', 'in all', 'most at once on one PE', 'on'], rows: trace.memory.map((one) => [one.name, one.messages, binary(one.bytes), binary(one.most), one.most_on]) }} />}
       </div>
     </>

@@ -64,8 +64,8 @@ export function heaviest(cells: Cells, count: number): { from: number; to: numbe
   return at.slice(0, count).map((i) => ({ from: Math.floor(i / cells.side), to: i % cells.side, bytes: cells.bytes[i]!, messages: cells.messages[i]! }));
 }
 
-// 0 to 1 by the logarithm: few ranks send most, and the others should be seen, too.
-export function strengths(values: Float64Array): Float32Array {
+// The values whose colours begin and end the scale: what differs little looks alike.
+export function scaleOf(values: Float64Array): [number, number] {
   let least = Infinity;
   let most = 0;
   for (const value of values)
@@ -73,6 +73,11 @@ export function strengths(values: Float64Array): Float32Array {
       least = Math.min(least, value);
       most = Math.max(most, value);
     }
-  const span = Math.log(most / least) || 1;
-  return Float32Array.from(values, (value) => (value <= 0 ? 0 : most === least ? 1 : 0.12 + (0.88 * Math.log(value / least)) / span));
+  return [Math.min(least, most / 100), most];
+}
+
+// 0 to 1 by the logarithm: few ranks send most, and the others should be seen, too.
+export function strengths(values: Float64Array): Float32Array {
+  const [least, most] = scaleOf(values);
+  return Float32Array.from(values, (value) => (value <= 0 ? 0 : 0.12 + (0.88 * Math.log(value / least)) / Math.log(most / least)));
 }

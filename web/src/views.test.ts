@@ -1,10 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, test } from 'vitest';
-import { type Curves, groupsOf, sizeIn, spread } from './benchmarks';
+import { type Curves, groupsOf, sizeIn, spread, summaryOf } from './benchmarks';
 import { rowsOf } from './coverage';
 import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Traffic } from './documents';
 import { csv } from './figure';
+import { gainsOf } from './gains';
 import { type Box, layout, marksOfPlan, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
@@ -39,6 +40,27 @@ const record = (bench: string, result: string, subject: string, more: Partial<Be
   runtime: 'openmpi', teams: '2', result, ...more,
 });
 const bench = (...records: BenchRecord[]): Bench => ({ format: 'nigh-bench', machine: {}, records, absent: [] });
+
+test('a curve says from what size on nigh is faster', () => {
+  const curves = (nigh: number[], library: number[], unit = 'us'): Curves => ({ kind: 'curves', title: '', unit, series: [['nigh', nigh], ['library', library]].map(([subject, values]) => ({
+    subject: subject as string, state: 'near', form: 'measured' as const, points: (values as number[]).map((median, i) => ({ x: 1024 * 4 ** i, record: { median, low: median, high: median } as BenchRecord })) })) });
+  expect(summaryOf(curves([1, 2, 3], [2, 4, 6]))).toBe('nigh is faster than library at every size, 2.0 times as fast at 16 KiB.');
+  expect(summaryOf(curves([2, 1, 1], [1, 2, 3]))).toBe('nigh is faster than library from 4 KiB on, 3.0 times as fast at 16 KiB; below, slower at 1 of 1.');
+  expect(summaryOf(curves([1, 2, 2], [1, 4, 4], 'MB/s'))).toBe('nigh is slower than library at 2 of 3 sizes.');
+  expect(summaryOf(curves([1, 1, 1], [1, 1, 1.01]))).toBe('nigh is as fast as library, or faster.');
+  expect(summaryOf({ ...curves([1], [1]), series: [] })).toBe('');
+});
+
+test('the same benchmark of two machines stands side by side', () => {
+  const file = (name: string, median: number): Bench & { file: string } => ({ file: `${name}.json`, format: 'nigh-bench', machine: {}, absent: [], records: ['1 KiB', '2 KiB', '4 KiB'].map((size): BenchRecord => ({
+    bench: 'b', case: size, subject: 'nigh', size_bytes: 0, unit: 'us', median, low: 1, high: 9, samples: 3, core_state: 'near', placement: [], verified: true, runtime: '', teams: '', result: size, ratio_to_unbound: { median } })) });
+  const [group] = groupsOf([file('here', 2), file('there', 4)]);
+  const curves = group!.pictures[0] as Curves;
+  expect(curves.series.map((one) => [one.subject, one.points.map((point) => point.record.median)])).toEqual([['nigh (here)', [2, 2, 2]], ['nigh (there)', [4, 4, 4]]]);
+  expect(groupsOf([file('here', 2)])[0]!.pictures[0]).toMatchObject({ series: [{ subject: 'nigh' }] });
+  const page = { format: 'nigh-page' as const, version: 1, nigh: '', date: '', documents: [file('here', 2), file('there', 4)] };
+  expect(gainsOf(page).map((one) => [one.name, one.ratio])).toEqual([['b (there)', 0.25], ['b (here)', 0.5]]);
+});
 
 test('three sizes are a curve, fewer are cases', () => {
   const three = groupsOf([bench(...['1 KiB', '64 B', '2 MiB'].flatMap((size) => [record('mpi-pingpong', size, 'nigh'), record('mpi-pingpong', size, 'library')]))]);

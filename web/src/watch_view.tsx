@@ -9,7 +9,13 @@ import { endOf } from './run_view';
 import { TimeChart } from './time_chart';
 import { type Decision, decisionsOf, gain, placesOf, sentenceOf, type Watched, watchedOf } from './watch';
 
-// A line for each decision: a ring where it was predicted, a disc where it was measured, and the words.
+// "a: threads of nodes 0,1 to 2,3, 5 MB of pages; b: ..." has "threads of nodes 0,1 to 2,3" of a.
+function wordsOf(decision: Decision, application: string): string {
+  const part = decision.sentence.split('; ').find((one) => one.startsWith(`${application}: `));
+  return part?.slice(application.length + 2).replace(/, [^,]* of pages.*$/, '') ?? '';
+}
+
+// A line for each decision: a square where it was predicted, a disc where accesses went afterwards, and the words.
 function Effects({ decisions }: { decisions: Decision[] }) {
   const { ref, width } = useWidth();
   const narrow = width < 620;
@@ -18,7 +24,7 @@ function Effects({ decisions }: { decisions: Decision[] }) {
   const high = narrow ? 54 : 30;
   const values = decisions.flatMap((one) => [one.predicted ?? 0, one.measured ?? 0]);
   const low = Math.min(0, ...values);
-  const most = Math.max(0.1, ...values);
+  const most = 1.06 * Math.max(0.1, ...values);
   const x = (value: number) => left + ((value - low) / (most - low)) * (width - left - right);
   const step = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10].find((one) => ((most - low) / one) * 60 < width - left - right) ?? 20;
   const ticks: number[] = [];
@@ -26,7 +32,7 @@ function Effects({ decisions }: { decisions: Decision[] }) {
   const bottom = 16 + decisions.length * high;
   return (
     <div ref={ref}>
-      <svg width={width} height={bottom + 38} role="img" aria-label={`Gain of speed of ${plural(decisions.length, 'decision')}, predicted and measured`}>
+      <svg width={width} height={bottom + 38} role="img" aria-label={`Gain of speed of ${plural(decisions.length, 'decision')}, predicted and by accesses afterwards`}>
         {ticks.map((one) => (
           <g key={one}>
             <line class={one === 0 ? 'one' : 'grid'} x1={x(one)} x2={x(one)} y1={8} y2={bottom} />
@@ -36,13 +42,13 @@ function Effects({ decisions }: { decisions: Decision[] }) {
         <text class="soft" x={(left + width - right) / 2} y={bottom + 33} text-anchor="middle">gain of speed, by the link model (more is better)</text>
         {decisions.map((one, i) => {
           const y = 16 + high * (i + (narrow ? 0.72 : 0.5));
-          const words = one.outcome === 'kept' ? gain(one.measured) : one.outcome;
+          const words = one.outcome === 'kept' ? `${gain(one.measured)}, kept` : one.outcome;
           return (
             <g key={i} class={`effect series ${one.outcome === 'kept' ? 'ours' : ''}`}>
               <text class="name" x={narrow ? left : left - 12} y={narrow ? y - 16 : y + 4} text-anchor={narrow ? 'start' : 'end'}>{`${Math.round(one.at)} s: ${plural(one.moves.length, 'application')}`}</text>
               {one.predicted !== null && one.measured !== null && <line class="spread" x1={x(one.predicted)} x2={x(one.measured)} y1={y} y2={y} />}
-              {one.predicted !== null && <circle class="ring" cx={x(one.predicted)} cy={y} r={5}><title>{`predicted ${gain(one.predicted)}`}</title></circle>}
-              {one.measured !== null && <circle class="disc" cx={x(one.measured)} cy={y} r={5}><title>{`measured ${gain(one.measured)}`}</title></circle>}
+              {one.predicted !== null && <rect class="square" x={x(one.predicted) - 5} y={y - 5} width={10} height={10}><title>{`predicted ${gain(one.predicted)}`}</title></rect>}
+              {one.measured !== null && <circle class="disc" cx={x(one.measured)} cy={y} r={5}><title>{`by accesses afterwards ${gain(one.measured)}`}</title></circle>}
               <text class="value" x={width - (narrow ? 12 : right - 12)} y={narrow ? y - 16 : y + 4} text-anchor={narrow ? 'end' : 'start'}>{words}</text>
             </g>
           );
@@ -170,8 +176,8 @@ export function WatchView({ page }: { page: Page }) {
       {state && (
         <p>
           {state.simulated ? 'A simulated machine: nothing of it is real. ' : ''}
-          {live?.ended ? `Watching has ${endOf(live)}` : `${state.mode === 'advising' ? 'Advising' : 'Applying'} by the policy ${state.policy}, ${state.state}, for ${Math.round(state.elapsed)} s`}; measured by {state.meter.name} ({state.meter.level}), confidence{' '}
-          {Math.round(100 * state.meter.confidence)} %; own cost {short(Number((100 * state.own_cost).toPrecision(2)))} % of a core.
+          {live?.ended ? `Watching has ${endOf(live)}.` : `It has watched for ${Math.round(state.elapsed)} s and ${state.mode === 'advising' ? 'only advises' : 'moves threads and pages'}, by the policy “${state.policy}”; now it is ${state.state}.`}{' '}
+          {state.simulated ? 'The simulator tells it all accesses.' : `Accesses are seen by ${state.meter.name} (level ${state.meter.level}), which can be believed to ${Math.round(100 * state.meter.confidence)} %. It costs ${short(Number((100 * state.own_cost).toPrecision(2)))} % of a core.`}
         </p>
       )}
       {all.length > 1 && (
@@ -188,10 +194,10 @@ export function WatchView({ page }: { page: Page }) {
         <Figure
           title="Decisions and their effect"
           name="decisions"
-          note="A ring is what was predicted, a disc what where accesses go afterwards says. Only the application itself can tell its real speed."
+          note="A square is what was predicted, a disc what the same model says of where accesses went after the move: it is no time that was taken. Only the application itself can tell its real speed."
           table={{
-            columns: ['at, s', 'application', 'threads, from node to node', 'pages', 'predicted', 'measured', 'then'],
-            rows: decisions.flatMap((each) => each.moves.map((move) => [Math.round(each.at), move.application, move.nodes.map((to) => `${to.from}→${to.to}`).join(' '), bytes(move.megabytes * 1e6), gain(each.predicted), gain(each.measured), each.outcome])),
+            columns: ['at, s', 'application', 'what moved', 'pages', 'predicted', 'by accesses afterwards', 'then'],
+            rows: decisions.flatMap((each) => each.moves.map((move) => [Math.round(each.at), move.application, wordsOf(each, move.application), bytes(move.megabytes * 1e6), gain(each.predicted), gain(each.measured), each.outcome])),
           }}
         >
           <Effects decisions={decisions.slice(-30)} />
