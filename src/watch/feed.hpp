@@ -33,8 +33,7 @@ class Feed {
   // invalid, io (the port is taken, or the address is not ours).
   static Result<std::unique_ptr<Feed>> open(const std::string& where, FeedPage page = {});
   Feed() = default;
-  virtual ~Feed() = default;  // ends all connections: those that take what is left for them in 0.3 s, the
-                              // others at most about 2 s later
+  virtual ~Feed() = default;  // ends all connections, at most about 2 s later
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
   virtual void state(const std::string& json, const std::string& metrics) = 0;
