@@ -65,6 +65,13 @@ describe() {
     cd /
 }
 
+# No command starts on a guest that lacks a CPU: the host boots it once more.
+all_here() {
+    wanted=$($b sed -n 's/.*numa_vm\.cpus=\([0-9]*\).*/\1/p' /proc/cmdline)
+    here=$($b grep -c '^processor' /proc/cpuinfo)
+    [ "$here" = "${wanted:-$here}" ] || give_up "$here of $wanted CPUs came up"
+}
+
 run_all() {
     for script in /out/cmd/*.sh; do
         name=${script##*/}
@@ -80,5 +87,6 @@ mount_inside 2>/dev/null
 $b hostname numa-vm
 $b ifconfig lo 127.0.0.1 up
 describe >/out/guest
+all_here
 run_all
 quit
