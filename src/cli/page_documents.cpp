@@ -34,6 +34,7 @@ const std::vector<PageFormat>& page_formats() {
       {"nigh-watch", {"nodes", "links", "applications"}, {"meter"}},
       {"nigh-transpose", {"ways"}, {}},
       {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},
+      {"nigh-rank-times", {"in_mpi", "functions", "rows"}, {}},
       {"nigh-traffic", {"entries", "communicators", "ways"}, {}}};
   return formats;
 }

@@ -64,12 +64,13 @@ TEST(PageDocuments, LinesOfWatchAreOneLog) {
 }
 
 RankRecord record_of(int rank, int ranks, std::vector<RankRecord::Sent> sent) {
-  return {.rank = rank,
-          .ranks = ranks,
-          .complete = true,
-          .host = rank < 2 ? "a" : "b",
-          .communicators = {{"x", 3}, {"y", 2}},
-          .sent = std::move(sent)};
+  RankRecord record;
+  record.rank = rank;
+  record.ranks = ranks;
+  record.host = rank < 2 ? "a" : "b";
+  record.communicators = {{"x", 3}, {"y", 2}};
+  record.sent = std::move(sent);
+  return record;
 }
 
 TEST(PageDocuments, RecordsOfRanksBecomeOneMatrix) {

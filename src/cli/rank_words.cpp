@@ -142,6 +142,11 @@ Result<RankRecord> parse_rank_record(std::string_view text) {
   out.rank = rank.get<int>();
   out.complete = root.value("complete", Json(true)) == true;
   if (const auto host = root.find("host"); host != root.end() && host->is_string()) out.host = *host;
+  if (const auto program = root.find("program"); program != root.end() && program->is_string())
+    out.program = *program;
+  auto times = rank_times_from(root);
+  if (!times) return tl::unexpected(times.error());
+  out.times = *std::move(times);
   const Json communicators = root.value("communicators", Json::array());
   for (const Json& communicator : communicators)
     if (auto read = read_communicator(communicator, out); !read) return tl::unexpected(read.error());

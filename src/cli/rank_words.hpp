@@ -13,6 +13,7 @@
 
 #include "base/cpuset.hpp"
 #include "base/result.hpp"
+#include "cli/rank_times.hpp"
 #include "machine/machine.hpp"
 #include "plan/traffic.hpp"
 
@@ -26,7 +27,7 @@ inline constexpr int most_ranks = 65536;
 Result<Traffic> parse_rank_traffic(std::string_view text);
 
 // A file of nigh run --record (src/mpi/record.cpp): what one rank sent to others, and read from their
-// windows.
+// windows, and where its time went.
 struct RankRecord {
   struct Communicator {
     std::string name;
@@ -41,7 +42,8 @@ struct RankRecord {
   };
   int rank = 0, ranks = 0;
   bool complete = true;
-  std::string host;
+  std::string host, program;
+  RankTimes times;
   std::vector<Communicator> communicators;
   std::vector<Sent> sent;
 };

@@ -88,6 +88,8 @@ Result<void> add_file(ReportParts& parts, const std::string& path) {
     auto records = read_rank_records(path);
     if (!records) return tl::unexpected(records.error());
     parts.documents.push_back(traffic_document(*records, printable(path)));
+    if (auto times = rank_times_document(*records, printable(path)); !times.is_null())
+      parts.documents.push_back(std::move(times));
     return {};
   }
   auto text = sys::read_file(path);

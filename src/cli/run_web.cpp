@@ -24,7 +24,6 @@
 #include "sys/os.hpp"
 #include "sys/run_folder.hpp"
 #include "sys/start.hpp"
-#include "sys/task.hpp"
 #include "sys/threads.hpp"
 
 namespace nigh::cli {
@@ -92,8 +91,12 @@ class Shown {
  private:
   void tell_reports() {
     if (!options_.record.empty())
-      if (auto records = read_rank_records(options_.record); records && !records->empty())
-        feed_->document(one_line_json(traffic_document(*records, printable(options_.record))));
+      if (auto records = read_rank_records(options_.record); records && !records->empty()) {
+        const std::string name = printable(options_.record);
+        feed_->document(one_line_json(traffic_document(*records, name)));
+        if (const auto times = rank_times_document(*records, name); !times.is_null())
+          feed_->document(one_line_json(times));
+      }
     if (accounts_.empty()) return;
     std::error_code ignored;
     std::size_t told = 0;

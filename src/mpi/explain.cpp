@@ -24,6 +24,7 @@
 #include "sys/append.h"
 #include "sys/futex.hpp"
 #include "sys/launchers.hpp"
+#include "sys/program_name.hpp"
 #include "sys/raw.h"
 
 namespace nigh::mpi {
@@ -262,6 +263,8 @@ std::string as_line(const Counters& sum) {
 std::string as_json(const Counters& sum) {
   std::string out = "{\"format\": \"nigh-mpi-account\", \"version\": 1, \"nigh\": \"mpi\", \"host\": ";
   add_quoted(out, host_name());
+  out += ", \"program\": ";
+  add_quoted(out, sys::own_program_name());
   out += ", \"library\": ";
   add_quoted(out, g_version);
   if (!g_how.empty()) {

@@ -11,6 +11,7 @@
 
 #include "mpi/comm.hpp"
 #include "mpi/ours.hpp"
+#include "mpi/record_time.hpp"
 #include "mpi/request_table.hpp"
 
 namespace nigh::mpi {
@@ -39,6 +40,7 @@ void forget_left(const void* here) {
 
 template <std::size_t I>
 void call(void* object, int* code, void* first, void* second) {
+  record::give_up_call();
   settle_all(*code);
   reinterpret_cast<Handler>(functions[I].load(std::memory_order_acquire))(object, code, first, second);
 }

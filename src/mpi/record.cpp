@@ -13,12 +13,14 @@
 #include "mpi/comm.hpp"
 #include "mpi/record_file.hpp"
 #include "mpi/record_sends.hpp"
+#include "mpi/record_time.hpp"
 
 namespace nigh::mpi {
 namespace {
 
 using record::Cell;
 using record::Group;
+using record::InCall;
 using record::Members;
 using record::Shape;
 using record::shape_of;
@@ -279,7 +281,11 @@ template <Function function, class Result, class... Arguments, Result (*Library:
 struct Recorded<function, Member> {
   static Result call(Arguments... arguments) {
     const auto next = reinterpret_cast<Result (*)(Arguments...)>(next_of<function>());
-    const Result result = next(arguments...);
+    Result result{};
+    {
+      const InCall timed(function);
+      result = next(arguments...);
+    }
     if constexpr (shape_of(function).pattern != record::Pattern::none)
       if (result == MPI_SUCCESS && recording()) note<function>(std::tuple<const Arguments&...>(arguments...));
     return result;
@@ -288,12 +294,14 @@ struct Recorded<function, Member> {
 
 int recorded_Start(MPI_Request* request) {
   const auto next = reinterpret_cast<int (*)(MPI_Request*)>(next_of<Function::Start>());
+  const InCall timed(Function::Start);
   const int error = next(request);
   if (error == MPI_SUCCESS && recording()) started(handle_bits(*request));
   return error;
 }
 int recorded_Startall(int count, MPI_Request* requests) {
   const auto next = reinterpret_cast<int (*)(int, MPI_Request*)>(next_of<Function::Startall>());
+  const InCall timed(Function::Startall);
   const int error = next(count, requests);
   if (error == MPI_SUCCESS && recording())
     for (int i = 0; i < count; ++i) started(handle_bits(requests[i]));
@@ -306,20 +314,42 @@ int recorded_Request_free(MPI_Request* request) {
 }
 int recorded_Comm_free(MPI_Comm* comm) {
   if (comm) forget(handle_bits(*comm), false);
+  const InCall timed(Function::Comm_free);
   return reinterpret_cast<int (*)(MPI_Comm*)>(next_of<Function::Comm_free>())(comm);
 }
 int recorded_Comm_disconnect(MPI_Comm* comm) {
   if (comm) forget(handle_bits(*comm), false);
+  const InCall timed(Function::Comm_disconnect);
   return reinterpret_cast<int (*)(MPI_Comm*)>(next_of<Function::Comm_disconnect>())(comm);
 }
 int recorded_Win_free(MPI_Win* window) {
   if (window) forget(handle_bits(*window), true);
+  const InCall timed(Function::Win_free);
   return reinterpret_cast<int (*)(MPI_Win*)>(next_of<Function::Win_free>())(window);
+}
+
+// The rest are where a rank begins and ends, and what is done at once.
+constexpr bool is_timed(Function function) {
+  switch (function) {
+    case Function::Init:
+    case Function::Init_thread:
+    case Function::Finalize:
+    case Function::Abort:
+    case Function::Op_create:
+    case Function::Op_free:
+    case Function::Type_commit:
+    case Function::Type_free:
+    case Function::Comm_create_errhandler:
+    case Function::Win_create_errhandler:
+    case Function::File_create_errhandler:
+    case Function::Errhandler_create: return false;
+    default: return true;
+  }
 }
 
 template <Function function, auto Member>
 constexpr Entry recorded() {
-  if constexpr (shape_of(function).pattern != record::Pattern::none)
+  if constexpr (is_timed(function))
     return reinterpret_cast<Entry>(&Recorded<function, Member>::call);
   else
     return nullptr;
@@ -362,6 +392,7 @@ bool record_start() {
   if (!record::create_file(folder, rank, ranks)) return say(record::why_unwritten()), false;
   if (real().Comm_group(MPI_COMM_WORLD, &g_world) != MPI_SUCCESS) return false;
   g_recording.store(true);
+  record::start_times();
   return true;
 }
 
@@ -375,8 +406,9 @@ Entry wrap(Function function, Entry entry) {
 
 void record_write() noexcept {
   if (!g_recording.exchange(false)) return;
+  const record::Times& times = record::stop_times();
   const Lock lock;
-  if (!record::write_file(g_groups, !g_lost.load())) say(record::why_unwritten());
+  if (!record::write_file(g_groups, times, !g_lost.load())) say(record::why_unwritten());
 }
 
 }  // namespace nigh::mpi

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // NIGH_RECORD: bytes and messages that this rank sends to each other one, by communicator, for `nigh plan
-// --ranks`. While it is set, each function that sends is called through a wrapper that counts after the call
-// has succeeded; else nothing here runs. It needs no space, calls no MPI function that waits for a peer, and
-// each rank writes a file of its own, so that ranks without us do no harm.
+// --ranks`, and how long it is in which function, for the page. While it is set, each function is called
+// through a wrapper that takes the time of the call and counts after it has succeeded; else nothing here
+// runs. It needs no space, calls no MPI function that waits for a peer, and each rank writes a file of its
+// own, so that ranks without us do no harm.
 //
 //     FOLDER/64-ranks-1/rank-0.json     the first job of 64 ranks that wrote into FOLDER
 //

@@ -3,12 +3,16 @@
 #include "mpi/record_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
+
+#include "sys/program_name.hpp"
 
 namespace nigh::mpi::record {
 namespace {
@@ -58,7 +62,49 @@ void write_group(std::FILE* file, const Group& group) {
   std::fputc('}', file);
 }
 
-void write_groups(std::FILE* file, const Group* groups, bool complete) {
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+// Of the whole process, from its start on.
+void write_usage(std::FILE* file) {
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return;
+  std::fprintf(file,
+               ", \"user_seconds\": %.6f, \"system_seconds\": %.6f, \"minor_faults\": %ld, "
+               "\"major_faults\": %ld, \"peak_mib\": %.1f",
+               seconds_of(usage.ru_utime), seconds_of(usage.ru_stime), usage.ru_minflt, usage.ru_majflt,
+               static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
+// Those of the intervals until the last one in which the rank was in the function, in microseconds.
+void write_intervals(std::FILE* file, const std::uint64_t* ns) {
+  int count = intervals;
+  while (count > 0 && ns[count - 1] == 0) --count;
+  for (int i = 0; i < count; ++i)
+    std::fprintf(file, "%s%llu", i == 0 ? "" : ",", static_cast<unsigned long long>((ns[i] + 500) / 1000));
+}
+
+void write_times(std::FILE* file, const Times& times) {
+  std::fprintf(file, ", \"started\": %.6f, \"seconds\": %.6f, \"interval_seconds\": %.6f, \"functions\": {",
+               times.started, static_cast<double>(times.seconds_ns) / 1e9,
+               static_cast<double>(times.interval_ns) / 1e9);
+  const char* comma = "";
+  for (int i = 0; i < function_count; ++i) {
+    const FunctionTime& one = times.functions[i];
+    if (one.calls == 0) continue;
+    std::fprintf(file, "%s\n  \"%s\": {\"calls\": %llu, \"seconds\": %.9f, \"longest_seconds\": %.9f, ",
+                 comma, function_names[i], static_cast<unsigned long long>(one.calls),
+                 static_cast<double>(one.total) / 1e9, static_cast<double>(one.longest) / 1e9);
+    std::fputs("\"microseconds\": [", file);
+    if (one.by_interval) write_intervals(file, one.by_interval);
+    std::fputs("]}", file);
+    comma = ",";
+  }
+  std::fputs("}", file);
+}
+
+void write_rank(std::FILE* file, const Group* groups, const Times& times, bool complete) {
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = 0;
   std::fprintf(
@@ -66,6 +112,10 @@ void write_groups(std::FILE* file, const Group* groups, bool complete) {
       "{\"format\": \"nigh-rank\", \"version\": 1, \"rank\": %d, \"ranks\": %d, \"complete\": %s, \"host\": ",
       g_rank, g_ranks, complete ? "true" : "false");
   write_quoted(file, host);
+  std::fputs(", \"program\": ", file);
+  write_quoted(file, sys::own_program_name().c_str());
+  write_usage(file);
+  write_times(file, times);
   std::fputs(", \"communicators\": [", file);
   const char* comma = "";
   for (const Group* group = groups; group; group = group->next) {
@@ -96,11 +146,11 @@ bool create_file(const char* folder, int rank, int ranks) {
   return errno = EEXIST, false;
 }
 
-bool write_file(const Group* groups, bool complete) {
+bool write_file(const Group* groups, const Times& times, bool complete) {
   const int fd = ::open(g_path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
   std::FILE* const file = fd >= 0 ? ::fdopen(fd, "w") : nullptr;
   if (!file) return false;
-  write_groups(file, groups, complete);
+  write_rank(file, groups, times, complete);
   const bool written = std::ferror(file) == 0;
   return std::fclose(file) == 0 && written;
 }

@@ -1,11 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The file in which a rank records what it sends to each other one.
+// The file in which a rank records what it sends to each other one, and where its time goes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "mpi/record_time.hpp"
 
 namespace nigh::mpi::record {
 
@@ -36,7 +38,7 @@ struct Group {
 // why_unwritten().
 bool create_file(const char* folder, int rank, int ranks);
 // Fills it; `complete`: nothing was left out for lack of memory.
-bool write_file(const Group* groups, bool complete);
+bool write_file(const Group* groups, const Times& times, bool complete);
 // The sentence for the user, by errno.
 const char* why_unwritten();
 

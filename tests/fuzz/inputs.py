@@ -109,7 +109,9 @@ def benches(nigh: str, folder: Path):
         "coverage": {"format": "nigh-mpi-account", "version": 1, "host": "h", "functions": {"MPI_Send": {"bytes": 5, "ours": 1, "small": 2, "left_bytes": {"small": 3}}}}}
     for form, document in documents.items():
         yield Format(f"{form} on the page", json.dumps(document).encode(), [*report, "FILE"], can_be_sound=is_json)
-    rank = {"format": "nigh-rank", "version": 1, "rank": 0, "ranks": 2, "complete": True, "host": "h",
+    rank = {"format": "nigh-rank", "version": 1, "rank": 0, "ranks": 2, "complete": True, "host": "h", "program": "p",
+            "started": 1.7e9, "seconds": 5.5, "interval_seconds": 1, "user_seconds": 5, "minor_faults": 7, "peak_mib": 9,
+            "functions": {"MPI_Wait": {"calls": 3, "seconds": 1.5, "longest_seconds": 0.9, "microseconds": [0, 500000, 1000000]}},
             "communicators": [{"name": "c", "size": 2, "point_to_point": [[1, 50, 2]], "put": [[0, 3, 1]]}]}
     job = folder / "record" / "2-ranks-1"
     job.mkdir(parents=True, exist_ok=True)

@@ -302,7 +302,7 @@ def recorded(mpi, words, **env):
         ways, names = {}, {}
         for rank in range(4):
             texts = [json.loads((Path(folder) / "here" / f"4-ranks-{job}" / f"rank-{rank}.json").read_text()) for job in (1, 2)]
-            expect(texts[0] == texts[1], f"{texts[0]} and {texts[1]}")
+            expect(texts[0]["communicators"] == texts[1]["communicators"], f"{texts[0]} and {texts[1]}")
             told = texts[0]
             expect((told["format"], told["version"], told["rank"], told["ranks"], told["complete"]) == ("nigh-rank", 1, rank, 4, True), told)
             names[rank] = sorted(one["name"] for one in told["communicators"])
@@ -322,6 +322,33 @@ def recorded(mpi, words, **env):
     total = sum(size for way in ways.values() for (a, b), (size, _) in way.items() if a != b)
     expect(json.loads(plan.stdout)["bytes"] == total, f"{plan.stdout[:300]}, not {total} bytes")
     return ways, names
+
+
+def case_times(mpi):
+    """NIGH_RECORD: how long a rank is in which function, and when, whoever moves the messages."""
+    for env in ({}, {"NIGH_MPI_P2P": "off", "NIGH_MPI_COLL": "off"}):
+        with tempfile.TemporaryDirectory() as folder:
+            status, _, err = mpi.run([(2, dict(LD_PRELOAD=mpi.front, NIGH_RECORD=folder, **env), mpi.program("times"))])
+            expect(status == 0 and err == "", f"status {status}: {err}")
+            ranks = [json.loads((Path(folder) / "2-ranks-1" / f"rank-{rank}.json").read_text()) for rank in (0, 1)]
+        for told in ranks:
+            expect(told["program"].startswith("times-") and told["minor_faults"] > 0 and told["peak_mib"] > 1, told)
+            length, seconds = told["interval_seconds"], told["seconds"]
+            # More than half of the intervals are in use: the run outlasts 512 of 1 ms.
+            expect(length >= 0.002 and seconds <= 512 * length < 4 * seconds and 0.75 < seconds < 60, f"{length}, {seconds}")
+            for name, one in told["functions"].items():
+                expect(abs(sum(one["microseconds"]) / 1e6 - one["seconds"]) < 0.001, f"{name}: {one}")
+                expect(one["longest_seconds"] <= one["seconds"] <= seconds, f"{name}: {one}")
+            calls = {name: one["calls"] for name, one in told["functions"].items()}
+            wanted = {"MPI_Barrier": 2, "MPI_Sendrecv": 100, "MPI_Allreduce": 1}
+            expect(all(calls.get(name) == count for name, count in wanted.items()) and "MPI_Ssend" not in calls, calls)
+        waits = ranks[1]["functions"]
+        for name, least in (("MPI_Barrier", 0.29), ("MPI_Recv", 0.39), ("MPI_Allreduce", 0.09)):
+            expect(waits[name]["longest_seconds"] > least, f"{name}: {waits[name]}")
+        # The longest wait lies where it was: after the first barriers, before the last reduction.
+        first = next(i for i, one in enumerate(waits["MPI_Recv"]["microseconds"]) if one > 0)
+        expect(first * ranks[1]["interval_seconds"] > 0.28, f"{first}: {waits['MPI_Recv']}")
+        expect(len(waits["MPI_Allreduce"]["microseconds"]) > first + 0.35 / ranks[1]["interval_seconds"], waits["MPI_Allreduce"])
 
 
 def case_record(mpi):

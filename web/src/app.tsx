@@ -29,15 +29,16 @@ export function viewsOf(page: Page): View[] {
   const has = (...formats: Document['format'][]) => page.documents.some((one) => formats.includes(one.format));
   // A page that was live shows what there is; a report also says what it would show.
   const seen = has('nigh-live');
+  const decisions: View = { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> };
   const all: [boolean, View][] = [
     [documentsOf(page, 'nigh-live').some((one) => one.of === 'run'), { id: 'now', title: 'Now', draw: (page) => <RunView page={page} /> }],
-    [seen && watchedOf(page).length > 0, { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> }],
+    [seen && watchedOf(page).length > 0, decisions],
     [!seen || has('nigh-compare', 'nigh-tune', 'nigh-bench'), { id: 'gains', title: 'Gains', draw: (page) => <GainsView page={page} /> }],
     [!seen || has('nigh-machine'), { id: 'machine', title: 'Machine', draw: (page) => <MachineView page={page} /> }],
     [!seen || has('nigh-traffic', 'nigh-rank-map'), { id: 'messages', title: 'Messages', draw: (page) => <MessagesView page={page} /> }],
     [has('nigh-mpi-account'), { id: 'coverage', title: 'Coverage', draw: (page) => <CoverageView page={page} /> }],
-    [!seen && watchedOf(page).length > 0, { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> }],
-    [has('nigh-trace'), { id: 'time', title: 'Over time', draw: (page) => <TimeView page={page} /> }],
+    [!seen && watchedOf(page).length > 0, decisions],
+    [has('nigh-trace', 'nigh-rank-times'), { id: 'time', title: 'Over time', draw: (page) => <TimeView page={page} /> }],
     [!seen || has('nigh-bench'), { id: 'benchmarks', title: 'Benchmarks', draw: (page) => <BenchmarksView page={page} /> }],
     [has('nigh-transpose') || documentsOf(page, 'nigh-bench').some(isModelled), { id: 'models', title: 'Models', draw: (page) => <ModelsView page={page} /> }],
     [has('nigh-peers-table'), { id: 'peers', title: 'Other ways to bind', draw: (page) => <PeersView page={page} /> }],

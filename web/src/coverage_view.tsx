@@ -50,7 +50,7 @@ function AccountFigure({ account }: { account: Account & { file?: string } }) {
     <>
       <p class="lead">{account.verdict || 'No message was sent.'}</p>
       <Figure
-        title={`${account.file ? `${account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
+        title={`${account.program || account.file ? `${account.program || account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
         name={`coverage-${account.host}`}
         note={`Filled: carried by nigh; hatched: left to the library.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
         table={{

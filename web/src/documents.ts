@@ -145,6 +145,7 @@ export interface RankMap {
 export interface Account {
   format: 'nigh-mpi-account';
   host: string;
+  program?: string;
   library: string;
   verdict: string;
   ranks: number;
@@ -208,6 +209,22 @@ export interface Trace {
   memory: { name: string; messages: number; bytes: number; most: number; most_on: string }[];
 }
 
+// Ranks (or groups of `width`) by columns of equal time, in % of it in MPI; `told`: ranks that left a record. Rows have means of
+// their ranks, but of memory the most.
+export interface RankTimes {
+  format: 'nigh-rank-times';
+  name: string;
+  program: string;
+  ranks: number;
+  told: number;
+  width: number;
+  seconds: number;
+  in_mpi: number[][];
+  most_in_mpi?: number[][]; // of the ranks of a group
+  functions: { name: string; calls: number; seconds: number; longest_seconds: number; longest_rank: number; percent?: number[] }[]; // the longest first
+  rows: { first: number; last: number; host: string; mpi_seconds: number; user_seconds: number; system_seconds: number; minor_faults: number; major_faults: number; peak_mib: number }[];
+}
+
 // How ways to bind fared in NUMA guests: what each cell says begins with "right" where it was.
 export interface Peers {
   format: 'nigh-peers-table';
@@ -221,7 +238,7 @@ export interface AccountText {
   text: string;
 }
 
-export type Document = (AccountText | Peers | Trace | Transpose | Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
+export type Document = (AccountText | Peers | Trace | RankTimes | Transpose | Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
 
 // Of a page that a running command serves.
 export interface LiveStart {

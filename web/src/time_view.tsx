@@ -1,60 +1,16 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Message-driven programs (--chare-trace) over time: all PEs as one line, and each as a row.
-import { useEffect, useRef, useState } from 'preact/hooks';
+// Over time: ranks in MPI (nigh run --record), and message-driven programs (--chare-trace): all PEs as one line, and each as a row.
+import { useState } from 'preact/hooks';
 import { documentsOf, type Page, type Trace } from './documents';
-import { Figure, Rows, useWidth } from './figure';
+import { Figure, Rows } from './figure';
+import { HeatRows } from './heat_rows';
 import { binary, plural, short } from './numbers';
+import { RankTimesFigures } from './rank_times_view';
 import { TimeChart } from './time_chart';
 
 const rowName = (trace: Trace, row: number) => (trace.width === 1 ? `PE ${row}` : `PEs ${row * trace.width} to ${Math.min((row + 1) * trace.width, trace.pes) - 1}`);
-
-// Columns [first, last] of the trace, a row for each PE or group of PEs; the darker, the busier.
-function BusyMap({ trace, first, last }: { trace: Trace; first: number; last: number }) {
-  const { ref, width } = useWidth();
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [said, say] = useState('');
-  const rows = trace.busy.length;
-  const count = last - first + 1;
-  const height = Math.max(60, Math.min(480, rows * 18));
-  useEffect(() => {
-    const element = canvas.current;
-    const context = element?.getContext('2d');
-    if (!element || !context) return;
-    const draw = () => {
-      element.width = count;
-      element.height = rows;
-      const style = getComputedStyle(document.documentElement);
-      context.fillStyle = style.getPropertyValue('--wash');
-      context.fillRect(0, 0, count, rows);
-      context.fillStyle = style.getPropertyValue('--nigh');
-      for (let row = 0; row < rows; ++row)
-        for (let i = 0; i < count; ++i) {
-          context.globalAlpha = Math.min(1, (trace.busy[row]?.[first + i] ?? 0) / 100);
-          context.fillRect(i, row, 1, 1);
-        }
-      context.globalAlpha = 1;
-    };
-    draw();
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', draw);
-    return () => scheme.removeEventListener('change', draw);
-  }, [trace, first, last]);
-  const look = (event: PointerEvent) => {
-    const box = canvas.current!.getBoundingClientRect();
-    const row = Math.min(rows - 1, Math.floor(((event.clientY - box.top) / box.height) * rows));
-    const column = first + Math.min(count - 1, Math.floor(((event.clientX - box.left) / box.width) * count));
-    const columns = trace.busy[0]?.length ?? 1;
-    say(`${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`);
-  };
-  return (
-    <div ref={ref}>
-      <canvas ref={canvas} class="busy-map" style={{ width: `${width}px`, height: `${height}px` }} role="img" aria-label={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`} onPointerMove={look} />
-      <p class="readout">{said || `${rowName(trace, 0)} is the upper row${rows > 1 ? `, ${rowName(trace, rows - 1)} the lowest` : ''}.`}</p>
-    </div>
-  );
-}
 
 function TraceFigures({ trace }: { trace: Trace }) {
   const columns = trace.busy[0]?.length ?? 0;
@@ -85,7 +41,10 @@ function TraceFigures({ trace }: { trace: Trace }) {
         note={`A row is ${trace.width === 1 ? 'a PE' : `${trace.width} PEs`}, from ${rowName(trace, 0)} above; the darker, the busier${range[1] - range[0] + 1 < columns ? `; from ${short((trace.ms * range[0]) / columns)} to ${short((trace.ms * (range[1] + 1)) / columns)} ms` : ''}. What is pale on one PE and dark on another is what balance() can even out.`}
         table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
       >
-        <BusyMap trace={trace} first={range[0]} last={range[1]} />
+        <HeatRows
+          rows={trace.busy} first={range[0]} last={range[1]} names={(row) => rowName(trace, row)} words={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`}
+          say={(row, column) => `${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`}
+        />
       </Figure>
       <div class="pictures">
         {trace.methods.length > 0 && <Rows caption="Entry methods, by their time" table={{ columns: ['method', 'runs of a microsecond or more', 'ms in all, of all PEs'], rows: trace.methods.map((one) => [one.name, one.runs, short(one.ms)]) }} />}
@@ -99,6 +58,7 @@ export function TimeView({ page }: { page: Page }) {
   return (
     <section aria-labelledby="title">
       <h1 id="title">What happened when?</h1>
+      {documentsOf(page, 'nigh-rank-times').map((one, i) => <RankTimesFigures key={i} times={one} />)}
       {documentsOf(page, 'nigh-trace').map((one, i) => <TraceFigures key={i} trace={one} />)}
     </section>
   );

@@ -1,13 +1,14 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { type Curves, groupsOf, sizeIn, spread, summaryOf } from './benchmarks';
 import { rowsOf } from './coverage';
-import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Traffic } from './documents';
+import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
 import { type Box, layout, marksOfPlan, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
+import { duration, summaryOf as summaryTimes } from './rank_times';
 import { cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
 
 test('numbers are short', () => {
@@ -173,4 +174,20 @@ test('little is still seen beside much', () => {
   expect(little).toBeGreaterThan(0.1);
   expect(much).toBe(1);
   expect(strengths(Float64Array.from([5, 0]))[0]).toBe(1);
+});
+
+describe('times of ranks', () => {
+  const row = (rank: number, seconds: number) => ({ first: rank, last: rank, host: 'a', mpi_seconds: seconds, user_seconds: 1, system_seconds: 0, minor_faults: 1, major_faults: 0, peak_mib: 1 });
+  const times = (...seconds: number[]): RankTimes => ({
+    format: 'nigh-rank-times', name: 'r', program: 'lmp', ranks: seconds.length, told: seconds.length, width: 1, seconds: 10, in_mpi: [],
+    functions: [{ name: 'MPI_Wait', calls: 3, seconds: seconds.reduce((a, b) => a + b, 0), longest_seconds: 1, longest_rank: 0 }], rows: seconds.map((one, i) => row(i, one)),
+  });
+  it('names who waits', () => {
+    expect(summaryTimes(times(1, 6))).toBe('lmp: 2 ranks for 10 s, 35 % of it in MPI, the most in MPI_Wait (35 %); rank 1 is in it for 60 %, rank 0 for 10 %.');
+    expect(summaryTimes(times(2, 2.2))).toBe('lmp: 2 ranks for 10 s, 21 % of it in MPI, the most in MPI_Wait (21 %); about the same on every rank.');
+    expect(summaryTimes({ ...times(), functions: [] })).toBe('lmp: 0 ranks for 10 s, 0 % of it in MPI.');
+  });
+  it('has units that are read', () => {
+    expect([duration(0), duration(2e-6), duration(0.0123), duration(75)]).toEqual(['0 s', '2 µs', '12.3 ms', '75 s']);
+  });
 });

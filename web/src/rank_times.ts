@@ -1,0 +1,34 @@
+// Copyright (c) 2026, the nigh authors.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the time of MPI ranks goes (nigh run --record).
+import type { RankTimes } from './documents';
+import { plural, short } from './numbers';
+
+type Row = RankTimes['rows'][number];
+
+export const rowName = (row: Row): string => (row.first === row.last ? `rank ${row.first}` : `ranks ${row.first} to ${row.last}`);
+
+// 0.0123 s is "12.3 ms".
+export function duration(seconds: number): string {
+  if (!(seconds > 0)) return '0 s';
+  const [factor, unit] = seconds >= 1 ? [1, 's'] : seconds >= 1e-3 ? [1e3, 'ms'] : [1e6, 'µs'];
+  return `${short(seconds * factor)} ${unit}`;
+}
+
+// Of the ranks that told.
+export const rowsThere = (times: RankTimes): Row[] => times.rows.filter((row) => row.mpi_seconds > 0 || row.user_seconds > 0);
+
+export function summaryOf(times: RankTimes): string {
+  const rows = rowsThere(times);
+  const percent = (seconds: number) => Math.min(100, Math.round((100 * seconds) / times.seconds));
+  const all = times.functions.reduce((sum, one) => sum + one.seconds, 0) / Math.max(1, times.told);
+  const [first] = times.functions;
+  const head = `${times.program ? `${times.program}: ` : ''}${plural(times.told, 'rank')} for ${duration(times.seconds)}, ${percent(all)} % of it in MPI`;
+  if (!first || rows.length === 0) return `${head}.`;
+  const most = rows.reduce((a, b) => (b.mpi_seconds > a.mpi_seconds ? b : a));
+  const least = rows.reduce((a, b) => (b.mpi_seconds < a.mpi_seconds ? b : a));
+  const function_ = `the most in ${first.name} (${percent(first.seconds / Math.max(1, times.told))} %)`;
+  if (rows.length === 1 || percent(most.mpi_seconds) - percent(least.mpi_seconds) < 5) return `${head}, ${function_}; about the same on every rank.`;
+  return `${head}, ${function_}; ${rowName(most)} ${most.first === most.last ? 'is' : 'are'} in it for ${percent(most.mpi_seconds)} %, ${rowName(least)} for ${percent(least.mpi_seconds)} %.`;
+}
