@@ -27,6 +27,7 @@ struct PageFormat {
 const std::vector<PageFormat>& page_formats() {
   static const std::vector<PageFormat> formats = {
       {"nigh-compare", {"subjects"}, {"time_ratio"}},
+      {"nigh-programs", {"records"}, {}},
       {"nigh-tune", {"stages"}, {}},
       {"nigh-mpi-account", {}, {"functions"}},
       {"nigh-plan", {"threads"}, {}},

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The page in a browser: each view with real data, as people with a phone, a keyboard or a screen reader meet it.
-// Usage: node browser.mjs PAGE HOSTILE_PAGE LARGE_PAGE CHROMIUM [FOLDER for screenshots]
+// Usage: node browser.mjs PAGE HOSTILE_PAGE LARGE_PAGE GUEST_PAGE HOSTS_PAGE CHROMIUM [FOLDER for screenshots]
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 const require = createRequire(`${process.cwd()}/`);
 const { chromium } = require('playwright-core');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const [page, hostile, large, executablePath, shots] = process.argv.slice(2);
+const [page, hostile, large, guest, hosts, executablePath, shots] = process.argv.slice(2);
 const address = (file, view) => `${pathToFileURL(file)}#/${view}`;
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
@@ -102,6 +102,24 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   assert.ok((await tab.textContent('main')).includes('<img src=x onerror='), 'the name is shown');
   await tab.goto(address(hostile, 'benchmarks'));
   assert.deepEqual(faults.filter((one) => /hacked|Refused to (execute|load)/.test(one)), []);
+  await close();
+}
+
+// A guest of 8 nodes, and a job on 4 hosts: what was seen there.
+for (const [file, view, says] of [
+  [guest, 'machine', /16 PUs/], [guest, 'messages', /4 ranks sent/], [guest, 'time', /molecules-openmpi: 4 ranks/], [guest, 'decisions', /./],
+  [hosts, 'messages', /8 ranks sent/], [hosts, 'coverage', /in one copy/], [hosts, 'time', /molecules-openmpi: 8 ranks/],
+]) {
+  const { tab, faults, close } = await open(file, view);
+  assert.match(await tab.textContent('main'), says, `${file}, ${view}`);
+  if (file === guest && view === 'machine') {
+    assert.equal((await tab.$$('.machine .box.numa')).length, 8);
+    await tab.selectOption('.choices select >> nth=-1', { label: 'the plan 8,scatter,2,compact and running processes' });
+    assert.match(await tab.textContent('main'), /on \d+ of the 16 PUs of the plan were threads when nigh ps looked/);
+    assert.equal((await tab.$$('.machine .box.missing')).length + (await tab.$$('.machine .box.team:not(.missing)')).length, 16);
+  }
+  if (shots) await tab.screenshot({ path: `${shots}/${file === guest ? 'guest' : 'hosts'}-${view}.png`, fullPage: true });
+  assert.deepEqual(faults, [], `${file}, ${view}`);
   await close();
 }
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The page of web/: `built`, that web/page.html is what its sources give, and their own tests; `browser`, each view with
-# data in Chromium (browser.mjs); `live`, pages of running commands (live.mjs). Without npm, Chromium or the packages (no network) they are left out.
+# data (also those of data/, by record_data.py) in Chromium (browser.mjs); `live`, pages of running commands (live.mjs). Without npm, Chromium or the packages (no network) they are left out.
 # Usage: page.py built|browser|live BUILD_FOLDER
 import json
 import os
@@ -99,8 +99,8 @@ def browser() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
 
-        def page(out: str, *files: str) -> str:
-            run(NIGH, "report", "--out", str(folder / out), "--machine", "opteron-6272", *files, cwd=folder)
+        def page(out: str, *files: str, machine: str = "opteron-6272") -> str:
+            run(NIGH, "report", "--out", str(folder / out), "--machine", machine, *files, cwd=folder)
             return str(folder / out)
 
         def write(out: str, document: dict) -> str:
@@ -154,8 +154,12 @@ def browser() -> None:
                        write("evil.log", {"elapsed": 1, "kind": evil, "sentence": evil, "moves": [{"application": evil, "nodes": []}]}),
                        record(folder / "evil", 4, evil, evil))
         large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"))
+        # Of a guest with 8 nodes, and of a job on 4 hosts (record_data.py).
+        data = HERE / "data"
+        guest = page("guest.html", *(str(data / f"guest-{one}") for one in ("plan.json", "ps.json", "record", "watch.log")), machine=str(data / "guest-machine.json"))
+        hosts = page("hosts.html", str(data / "hosts-record"), *map(str, sorted(data.glob("hosts-account-*.json"))))
         # Beside the packages, where Node looks for them.
-        print(run("node", str(HERE / "browser.mjs"), real, hostile, large, chromium, shots, cwd=WEB))
+        print(run("node", str(HERE / "browser.mjs"), real, hostile, large, guest, hosts, chromium, shots, cwd=WEB))
 
 
 {"built": built, "browser": browser, "live": live}[sys.argv[1]]()

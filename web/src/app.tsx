@@ -33,7 +33,7 @@ export function viewsOf(page: Page): View[] {
   const all: [boolean, View][] = [
     [documentsOf(page, 'nigh-live').some((one) => one.of === 'run'), { id: 'now', title: 'Now', draw: (page) => <RunView page={page} /> }],
     [seen && watchedOf(page).length > 0, decisions],
-    [!seen || has('nigh-compare', 'nigh-tune', 'nigh-bench'), { id: 'gains', title: 'Gains', draw: (page) => <GainsView page={page} /> }],
+    [!seen || has('nigh-compare', 'nigh-tune', 'nigh-programs', 'nigh-bench'), { id: 'gains', title: 'Gains', draw: (page) => <GainsView page={page} /> }],
     [!seen || has('nigh-machine'), { id: 'machine', title: 'Machine', draw: (page) => <MachineView page={page} /> }],
     [!seen || has('nigh-traffic', 'nigh-rank-map'), { id: 'messages', title: 'Messages', draw: (page) => <MessagesView page={page} /> }],
     [has('nigh-mpi-account'), { id: 'coverage', title: 'Coverage', draw: (page) => <CoverageView page={page} /> }],

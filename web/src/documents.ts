@@ -21,6 +21,18 @@ export interface Compare {
   verdict: string;
 }
 
+// Real programs of distributions (bench/programs): ratios to the program alone, as [median, low, high].
+export interface Programs {
+  format: 'nigh-programs';
+  records: {
+    program: string;
+    library: string;
+    ranks: number;
+    rounds: number;
+    subjects: Record<string, { wall_ratio: [number, number, number]; cpu_ratio: [number, number, number]; pss_ratio: number }>;
+  }[];
+}
+
 export interface Tune {
   format: 'nigh-tune';
   command: string[];
@@ -238,7 +250,7 @@ export interface AccountText {
   text: string;
 }
 
-export type Document = (AccountText | Peers | Trace | RankTimes | Transpose | Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
+export type Document = (AccountText | Programs | Peers | Trace | RankTimes | Transpose | Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
 
 // Of a page that a running command serves.
 export interface LiveStart {

@@ -48,3 +48,12 @@ test('wrong results are no gains', () => {
   const record = { bench: 'b', runtime: 'r', subject: 'nigh', verified: false, ratio_to_unbound: { median: 9, low: 9, high: 9 } };
   expect(gainsOf(page({ format: 'nigh-bench', machine: {}, absent: [], records: [record] }))).toEqual([]);
 });
+
+test('records of real programs are programs', () => {
+  const subject = (median: number) => ({ wall_ratio: [median, median - 0.02, median + 0.02], cpu_ratio: [0.9, 0.8, 1], pss_ratio: 1.25 });
+  const record = (program: string, ranks: number, ratio: number) => ({ program, library: 'mpich', ranks, rounds: 9, subjects: { alone: subject(1), nigh: subject(ratio) } });
+  const gains = gainsOf(page({ format: 'nigh-programs', records: [record('torch', 0, 1.01), record('lammps', 4, 0.9), { ...record('x', 2, 1), subjects: { alone: subject(1) } }] }));
+  expect(gains.map((one) => [one.name, one.verdict, one.samples, one.memory?.median])).toEqual([
+    ['lammps, mpich, 4 ranks', 'faster', '9 rounds', 1.25], ['torch', 'no difference', '9 rounds', 1.25],
+  ]);
+});

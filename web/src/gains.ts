@@ -69,6 +69,14 @@ export function gainsOf(page: Page): Gain[] {
   }
   for (const one of documentsOf(page, 'nigh-tune'))
     if (one.time_ratio) out.push(ofRatio(`${brief(words(one.command))} (tuned)`, one.time_ratio, plural(one.runs, 'run')));
+  for (const one of documentsOf(page, 'nigh-programs'))
+    for (const record of one.records) {
+      const nigh = record.subjects.nigh;
+      if (!nigh) continue;
+      const of = ([median, low, high]: [number, number, number]): Ratio => ({ median, low, high });
+      const name = [record.program, ...(record.ranks > 0 ? [record.library, plural(record.ranks, 'rank')] : [])].join(', ');
+      out.push({ ...ofRatio(name, of(nigh.wall_ratio), plural(record.rounds, 'round')), memory: { median: nigh.pss_ratio }, cpu: of(nigh.cpu_ratio) });
+    }
   out.sort((a, b) => a.ratio - b.ratio);
   const benches = told(documentsOf(page, 'nigh-bench')).flatMap(ofBench); // models' figures are no gains
   benches.sort((a, b) => a.ratio - b.ratio);

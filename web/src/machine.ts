@@ -128,6 +128,7 @@ export interface Mark {
   team: number;
   more: number; // further ones on the same PU
   title: string;
+  missing?: boolean; // planned, but not seen
 }
 
 export function marksOfPlan(plan: Plan): Map<number, Mark> {
@@ -156,6 +157,23 @@ export function marksOfProcesses(of: Processes): Map<number, Mark> {
     }
   });
   return out;
+}
+
+// A plan beside what nigh ps saw: team 0 is as planned, or missing, team 1 is not of the plan.
+export function planAgainst(plan: Plan, of: Processes): { marks: Map<number, Mark>; words: string } {
+  const planned = marksOfPlan(plan);
+  const seen = marksOfProcesses(of);
+  const marks = new Map<number, Mark>();
+  let kept = 0;
+  for (const [pu, mark] of planned) {
+    const there = seen.get(pu);
+    kept += there ? 1 : 0;
+    marks.set(pu, { ...mark, team: 0, missing: !there, title: there ? `${mark.title}; seen there: ${there.title}` : `${mark.title}; nobody was seen there` });
+  }
+  const others = [...seen].filter(([pu]) => !planned.has(pu));
+  for (const [pu, mark] of others) marks.set(pu, { ...mark, team: 1, title: `not of the plan: ${mark.title}` });
+  const words = `on ${kept} of the ${planned.size} PUs of the plan were threads when nigh ps looked (filled; dashed: nobody was there)${others.length > 0 ? `, and on ${others.length} that are not of the plan (the other colour)` : ', and nowhere else'}`;
+  return { marks, words };
 }
 
 // Plain words for how a figure is known.

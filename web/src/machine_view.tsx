@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { documentsOf, type Links, type Machine, type Page } from './documents';
 import { Figure, Rows, useWidth } from './figure';
-import { type Box, layout, type Mark, marksOfPlan, marksOfProcesses, nodesOf, pusOf, sources } from './machine';
+import { type Box, layout, type Mark, marksOfPlan, marksOfProcesses, nodesOf, planAgainst, pusOf, sources } from './machine';
 import { plural, short } from './numbers';
 
 function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path: string }) {
@@ -11,9 +11,9 @@ function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path:
   const text = box.height >= 16;
   return (
     <g transform={`translate(${box.x},${box.y})`}>
-      <rect class={`box ${box.kind} ${mark ? `team t${mark.team % 8}` : ''}`} width={box.width} height={box.height} rx={text ? 3 : 0.5} />
+      <rect class={`box ${box.kind} ${mark ? `team t${mark.team % 8}${mark.missing ? ' missing' : ''}` : ''}`} width={box.width} height={box.height} rx={text ? 3 : 0.5} />
       {box.pu !== undefined && text && (
-        <text class={mark ? `mark${mark.text.length + (mark.more > 0 ? 2 : 0) > 4 ? ' long' : ''}` : 'pu-number'} x={box.width / 2} y={box.height / 2 + 4} text-anchor="middle">
+        <text class={mark && !mark.missing ? `mark${mark.text.length + (mark.more > 0 ? 2 : 0) > 4 ? ' long' : ''}` : 'pu-number'} x={box.width / 2} y={box.height / 2 + 4} text-anchor="middle">
           {mark ? `${mark.text}${mark.more > 0 ? `+${mark.more}` : ''}` : box.label}
         </text>
       )}
@@ -125,6 +125,7 @@ function MachinePart({ page, first }: { page: Page; first: number }) {
     { name: 'nothing', marks: new Map<number, Mark>(), words: 'the numbers are those of the operating system' },
     ...plans.map((one) => ({ name: `the plan ${one.spec}`, marks: marksOfPlan(one), words: `${plural(one.threads.length, 'thread')}: 2.3 is thread 3 of the team that thread 2 opened; a colour is a team; +1: one more thread on the same PU` })),
     ...looks.map((one) => ({ name: 'running processes (nigh ps)', marks: marksOfProcesses(one), words: `${plural(one.processes.length, 'process', 'processes')}: where their threads ran last; a colour is a process` })),
+    ...plans.flatMap((plan) => looks.map((look) => ({ name: `the plan ${plan.spec} and running processes`, ...planAgainst(plan, look) }))),
   ];
   const layer = layers[Math.min(shown, layers.length - 1)]!;
   const matrices = matricesOf(machine);

@@ -6,7 +6,7 @@ import { rowsOf } from './coverage';
 import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
-import { type Box, layout, marksOfPlan, pusOf } from './machine';
+import { type Box, layout, marksOfPlan, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { duration, summaryOf as summaryTimes } from './rank_times';
 import { cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
@@ -190,4 +190,14 @@ describe('times of ranks', () => {
   it('has units that are read', () => {
     expect([duration(0), duration(2e-6), duration(0.0123), duration(75)]).toEqual(['0 s', '2 µs', '12.3 ms', '75 s']);
   });
+});
+
+test('a plan beside what was seen', () => {
+  const thread = (pu: number) => ({ path: [pu], pu, core: pu, numa_node: 0, reason: 'r' });
+  const plan: Plan = { format: 'nigh-plan', machine: 'm', spec: '3', mask: '', threads: [thread(0), thread(1), thread(2)] };
+  const seen = (...cpus: number[]) => planAgainst(plan, { format: 'nigh-ps', processes: [{ pid: 1, command: '/x/app', pus: '', threads: cpus.map((cpu) => ({ tid: cpu, name: 't', pus: '', cpu })) }] });
+  const { marks, words } = seen(0, 2, 7);
+  expect([...marks].map(([pu, mark]) => [pu, mark.team, mark.missing ?? false])).toEqual([[0, 0, false], [1, 0, true], [2, 0, false], [7, 1, false]]);
+  expect(words).toBe('on 2 of the 3 PUs of the plan were threads when nigh ps looked (filled; dashed: nobody was there), and on 1 that are not of the plan (the other colour)');
+  expect(seen(0, 1, 2).words).toMatch(/^on 3 of the 3 .* and nowhere else$/);
 });
