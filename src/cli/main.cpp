@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/suggest.hpp"
 #include "cli/commands.hpp"
+#include "cli/help_format.hpp"
 #include "cli/run_gpus.hpp"
 
 namespace nigh::cli {
@@ -87,6 +89,7 @@ int main(int argc, char** words) {
   app.name("nigh");
   app.set_version_flag("--version", "nigh " NIGH_VERSION);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<nigh::cli::HelpFormat>());
   int status = 0;
   nigh::cli::add_run(app, status);
   // `nigh run` stands in front of every program: it does not wait for the options of the others.

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/help_format.hpp"
 #include "cli/page_documents.hpp"
 #include "cli/plan_ranks.hpp"
 #include "cli/plan_transpose.hpp"
@@ -227,6 +228,10 @@ void add_plan(CLI::App& app, int& status) {
   command->add_flag("--all", options->all,
                     "List all threads, nodes or numbers of panels, however many there are");
   command->add_flag("--no-color", options->no_color, "No colours, also on a terminal");
+  group_options(*command, "Threads", {"--teams", "--mask", "--root"});
+  group_options(*command, "Ranks", {"--ranks", "--ranks-per-node", "--hosts"});
+  group_options(*command, "Transposes", {"--transpose", "--cores", "--type", "--flops", "--curves"});
+  group_options(*command, "The machine", {"--machine", "--model", "--nodes"});
   command->callback([=, &status] {
     if (teams->empty() && transpose->empty() && ranks->empty())
       throw CLI::RequiredError("--teams, --transpose or --ranks");

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/help_format.hpp"
 #include "cli/launched.hpp"
 #include "cli/run.hpp"
 #include "cli/run_gpus.hpp"
@@ -306,7 +308,7 @@ void add_run(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"data"}));
   command
       ->add_option("--record", options->record,
-                   "Record in this folder what MPI ranks send each other, for nigh plan --ranks")
+                   "Record what MPI ranks send each other, and when they wait in which function")
       ->excludes(ranks);
   add_rank_map_option(*command, options);
   command
@@ -329,6 +331,18 @@ void add_run(CLI::App& app, int& status) {
   command->add_flag("--keep-env", options->keep_env,
                     "Leave OMP_PROC_BIND and its like, and all you set, as it is");
   command->add_flag("-q,--quiet", options->quiet, "Only errors on stderr");
+  group_options(*command, "Ranks",
+                {"--ranks", "--bind", "--mpi", "--auto-hybrid", "--transpose", "--nodes", "--cores",
+                 "--rank-map", "--gpus"});
+  group_options(*command, "Threads", {"--teams", "--threads", "--mask"});
+  group_options(*command, "Memory",
+                {"--interleave", "--weighted-interleave", "--membind", "--preferred", "--huge-pages",
+                 "--share", "--watch", "--memory"});
+  group_options(*command, "What happens", {"--web", "--record", "--explain", "--explain-file"});
+  for (const auto& [option, value] :
+       {std::pair{"--record", " FOLDER"}, {"--rank-map", " FILE"}, {"--explain-file", " FILE"}})
+    command->get_option(option)->option_text(value);
+  command->get_option("--web")->option_text("[=[ADDRESS:]PORT]");
   command->footer(
       "The program and its arguments come last:\n"
       "  nigh run -- mpirun -n 4 ./app input\n"

@@ -76,7 +76,7 @@ WITH = {("plan", "nodes"): ["--transpose", "10x10"], ("plan", "cores"): ["--tran
 def numbers_taken(nigh: str) -> list[str]:
     out, options = [], 0
     for command in COMMANDS:
-        numeric = re.findall(r"--([a-z][a-z-]+) (?:U?INT|FLOAT)", help_of(nigh, command))
+        numeric = re.findall(r"--([a-z][a-z-]+) N\b", help_of(nigh, command))
         options += len(numeric)
         for option in numeric:
             for value in HOSTILE:
