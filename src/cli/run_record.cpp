@@ -90,6 +90,10 @@ Result<std::vector<RankRecord>> read_rank_records(const std::string& folder) {
     if (text->empty()) continue;  // created at its start, by a rank that was killed
     auto record = parse_rank_record(*text);
     if (!record) return fail_in(at->path().string(), record.error());
+    if (!records.empty() && records.front().ranks != record->ranks)
+      return tl::unexpected(
+          Error{Errc::invalid, fmt::format("{} holds files of jobs of {} and of {} ranks", job.string(),
+                                           records.front().ranks, record->ranks)});
     records.push_back(*std::move(record));
   }
   if (error)

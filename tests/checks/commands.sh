@@ -56,6 +56,11 @@ refused 125 '--membind' run --membind x -- true
 refused 2 'excludes' run --membind 0 --preferred 0 -- true
 refused 125 'nigh tune has found no numbers for it' run -- no-such-program-here {ranks}
 refused 1 'there is no such program' compare -- no-such-program-here
+mkdir -p "$tmp/mixed/2-ranks-1"
+for words in '0, "ranks": 2' '900, "ranks": 1000'; do
+  echo "{\"format\": \"nigh-rank\", \"version\": 1, \"rank\": $words}" >"$tmp/mixed/2-ranks-1/rank-${words%%,*}.json"
+done
+refused 1 'holds files of jobs of' report --out "$tmp/mixed.html" "$tmp/mixed"
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'starts its programs itself' bench copy -- mpirun
 refused 2 'words that start ranks are missing' bench transpose-steps

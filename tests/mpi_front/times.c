@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   if (setjmp(back) == 0) MPI_Ssend(&number, 1, MPI_INT, 77, 0, MPI_COMM_WORLD);
   for (int i = 0; i < 100; i++) {
     int got = 0;
-    MPI_Sendrecv(&number, 1, MPI_INT, other, 0, &got, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&number, 1, MPI_INT, other, 0, &got, 1, MPI_INT, other, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
   }
   if (rank == 0) rest(100);
   MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
