@@ -25,7 +25,7 @@ std::string value_words(const std::string& type) {
   return first;
 }
 
-// What follows the options of a command that takes a program.
+// Stands after the options in the usage of a command that takes a program.
 std::string program_words_of(const std::string& command) {
   if (command == "run" || command == "tune") return " -- PROGRAM [ARGUMENTS]";
   if (command == "watch") return " [-- PROGRAM [ARGUMENTS]]";

@@ -173,7 +173,7 @@ class Sums {
     return out;
   }
 
-  // What a rank of the row used on average; of memory, the most.
+  // Averages over the ranks of a row; for memory, the maximum.
   [[nodiscard]] Document rows() const {
     Document out = Document::array();
     for (const Row& row : rows_) {

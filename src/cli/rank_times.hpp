@@ -27,7 +27,7 @@ struct RankTimes {
   std::vector<Function> functions;
 };
 
-// Of the members of a record. Errors: invalid: which member is not what it should be.
+// Reads the members of a record. Errors: invalid: which member is not what it should be.
 Result<RankTimes> rank_times_from(const nlohmann::json& record);
 
 // One document, nigh-rank-times: ranks (groups of them, where there are more than 256) by at most 512 columns

@@ -66,7 +66,7 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// Of the whole process, from its start on.
+// The whole process is meant, from its start on.
 void write_usage(std::FILE* file) {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) != 0) return;

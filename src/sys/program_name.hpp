@@ -9,12 +9,12 @@
 
 namespace nigh::sys {
 
-// Of a command line as /proc/PID/cmdline has it: each argument ends with a zero byte. Without folders; with
-// the script where the program is an interpreter. "": there is none (a kernel thread, a process that has
+// Takes a command line as /proc/PID/cmdline has it: each argument ends with a zero byte. Without folders;
+// with the script where the program is an interpreter. "": there is none (a kernel thread, a process that has
 // ended).
 std::string program_name(std::string_view arguments);
 
-// Of this process, at most 100 bytes; "": /proc can't be read.
+// The name of this process, at most 100 bytes; "": /proc can't be read.
 std::string own_program_name();
 
 }  // namespace nigh::sys
