@@ -12,7 +12,7 @@ _nigh() {
   fi
   local command=${words[1]:-} i
   if [ "$cword" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run compare tune doctor ps help machine plan bench report watch --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "run compare tune doctor settings ps help machine plan bench report watch --help --version" -- "$cur")
     return
   fi
   if [ "$command" = run ] || [ "$command" = watch ] || [ "$command" = compare ] || [ "$command" = tune ]; then
@@ -75,6 +75,7 @@ _nigh() {
     machine) options="--model --machine --json --svg --list-models --no-color --probe --probe-mpi --library --quick --nodes --no-store" ;;
     plan) options="--teams --as --transpose --ranks --ranks-per-node --hosts --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     doctor) options="--all --json" ;;
+    settings) options="--json" ;;
     ps) options="--pid --all --threads --json" ;;
     tune) options="--time --precision --check --dry-run --forget --json" ;;
     compare) options="--run --time --precision --check --json" ;;

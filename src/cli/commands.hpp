@@ -16,6 +16,7 @@ namespace nigh::cli {
 
 void add_compare(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
+void add_settings(CLI::App& app, int& status);
 void add_machine(CLI::App& app, int& status);
 void add_plan(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/doctor_rules.hpp"
 #include "cli/run.hpp"
+#include "cli/settings_table.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
 #include "openmp/launch.hpp"
@@ -36,6 +37,7 @@ std::uint64_t bytes_of_shm() {
 Patient this_machine() {
   Patient out;
   out.variable = [](const std::string& name) { return openmp::value_of(sys::environment(), name); };
+  out.unknown_settings = unknown_settings(sys::environment());
   out.own = sys::affinity().value_or(CpuSet{});
   out.is_root = ::geteuid() == 0;
   out.has_proc = sys::own_executable().has_value();

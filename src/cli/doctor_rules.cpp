@@ -144,6 +144,8 @@ void Examination::space() {
     if (const std::string value = p_.variable(name); value == "off" || value == "0")
       add("switched-off", Level::hindrance, fmt::format("{}={} switches off a part of nigh", name, value),
           std::string("unset ") + name);
+  for (const std::string& sentence : p_.unknown_settings)
+    add("unknown-setting", Level::note, sentence, "nigh settings lists those that it reads");
 }
 
 void Examination::huge_pages() {

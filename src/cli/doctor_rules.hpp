@@ -38,7 +38,8 @@ struct Patient {
   bool has_proc = true;                                      // nigh finds itself there
   std::vector<std::string> missing_files;                    // libraries of ours
   bool has_probe = false;
-  std::string unused_probe;  // why a kept one is not used
+  std::string unused_probe;                   // why a kept one is not used
+  std::vector<std::string> unknown_settings;  // a sentence for each
 };
 
 std::vector<Finding> examine(const Patient& patient);

@@ -97,6 +97,7 @@ int main(int argc, char** words) {
     nigh::cli::add_compare(app, status);
     nigh::cli::add_tune(app, status);
     nigh::cli::add_doctor(app, status);
+    nigh::cli::add_settings(app, status);
     nigh::cli::add_ps(app, status);
     nigh::cli::add_machine(app, status);
     nigh::cli::add_plan(app, status);

@@ -23,7 +23,7 @@ refused() {
   fi
 }
 
-refused 2 'say what to do: run, compare, tune, doctor, ps, machine, plan'
+refused 2 'say what to do: run, compare, tune, doctor, settings, ps, machine, plan'
 refused 2 "no command 'frob'" frob
 refused 2 'plan: --teams, --transpose or --ranks is required' plan
 refused 2 'not expected: --bogus' plan --teams 2,scatter --bogus

@@ -16,7 +16,7 @@ cmake --install "$build" --prefix "$prefix" >"$tmp/log" || { cat "$tmp/log"; fai
 mv "$tmp/a" "$tmp/moved"  # the tree can be moved as a whole
 prefix=$tmp/moved/prefix
 nigh=$prefix/bin/nigh
-for page in nigh nigh-run nigh-compare nigh-tune nigh-doctor nigh-ps nigh-machine nigh-plan nigh-bench nigh-report nigh-watch; do
+for page in nigh nigh-run nigh-compare nigh-tune nigh-doctor nigh-settings nigh-ps nigh-machine nigh-plan nigh-bench nigh-report nigh-watch; do
   [ -f "$prefix/share/man/man1/$page.1" ] || fail "no man page $page"
 done
 ! "$nigh" doctor --json | grep missing-file || fail "libraries are missing"

@@ -5,7 +5,10 @@
 # What is written about the commands stays what they are: every long option that `nigh COMMAND --help` lists is in
 # that command's man page and in the bash completion, and neither names an option that does not exist. The man
 # pages must also be clean under mandoc's lint. Every command that a help text or a page of the docs shows has only
-# options that the parser knows; and no option that takes a number takes what is none. Usage: words.py path/to/nigh
+# options that the parser knows; and no option that takes a number takes what is none. Every variable that a source reads
+# is in the table of `nigh settings`, and docs/settings.md is made of it. Usage: words.py path/to/nigh
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "compare", "tune", "doctor", "ps", "machine", "plan", "bench", "report", "watch")
+COMMANDS = ("run", "compare", "tune", "doctor", "settings", "ps", "machine", "plan", "bench", "report", "watch")
 
 
 def options_of_help(nigh: str, command: str) -> set[str]:
@@ -36,6 +39,42 @@ def options_of_completion(command: str) -> set[str]:
 
 def help_of(nigh: str, command: str) -> str:
     return subprocess.run([nigh, command, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def settings_page(nigh: str) -> tuple[str, set[str]]:
+    """docs/settings.md as the table of `nigh settings` gives it, and all names that the table has."""
+    told = json.loads(subprocess.run([nigh, "settings", "--json"], capture_output=True, text=True, check=True).stdout)
+    lines = ["# Settings", "", "Variables of the environment that nigh reads; `nigh settings` shows their values here. A value that is none of",
+             "those listed counts as not set, which is said once. (This page is made from that table: `NIGH_UPDATE=1 tests/checks/words.py build/bin/nigh`.)"]
+    for at, one in enumerate(told["settings"]):
+        if at == 0 or one["group"] != told["settings"][at - 1]["group"]:
+            lines += ["", f"## {one['group']}", "| variable | values | default | |", "|---|---|---|---|"]
+        values = ", ".join(f"`{word}`" for word in one["values"]) or one["values_in_words"]
+        lines.append(f"| `{one['name']}` | {values} | {one['default']} | {one['sentence']} |")
+    lines += ["", "## Set by nigh itself", "For what it starts; not to be set by users: " + ", ".join(f"`{name}`" for name in told["own"]) + "."]
+    return "\n".join(lines) + "\n", {one["name"] for one in told["settings"]} | set(told["own"])
+
+
+def wrong_settings(nigh: str) -> list[str]:
+    """Variables that sources read and the table lacks, or has and nobody reads; the page, where it differs."""
+    page, known = settings_page(nigh)
+    place = ROOT / "docs" / "settings.md"
+    if os.environ.get("NIGH_UPDATE"):
+        place.write_text(page)
+    out = [] if place.exists() and place.read_text() == page else ["docs/settings.md is not what nigh settings says: NIGH_UPDATE=1"]
+    read, texts = set(), []
+    for folder in ("src", "include"):
+        for file in sorted((ROOT / folder).rglob("*")):
+            of_tests = re.search(r"_test\.|test_|_trial|thread_ranks|settings_table", file.name) or "queues" in file.parts
+            if file.suffix in (".cpp", ".hpp", ".c", ".h", ".S") and not of_tests:
+                texts.append(file.read_text())
+                read |= set(re.findall(r'"(NIGH_[A-Z0-9_]+)"', texts[-1]))
+    read -= {name for name in read if re.match(r"NIGH_(CHARM_|SNMALLOC|BENCH_DIR|SOAK|SEED|TEST)", name)}  # of benchmarks and tests
+    out += [f"{name} is read, and nigh settings does not have it" for name in sorted(read - known)]
+    whole = "\n".join(texts)
+    out += [f"{name} stands in nigh settings, and no source has it" for name in sorted(known)
+            if name not in read and not re.search(rf"\b{name}\b", whole) and name != "NIGH_SHMEM_MPI_LIBRARY"]  # made of two words
+    return out
 
 
 def shown_commands(text: str) -> list[tuple[str, str]]:
@@ -91,7 +130,7 @@ def numbers_taken(nigh: str) -> list[str]:
 
 def main() -> int:
     nigh = sys.argv[1]
-    problems = wrong_options(nigh) + numbers_taken(nigh)
+    problems = wrong_options(nigh) + numbers_taken(nigh) + wrong_settings(nigh)
     for command in COMMANDS:
         real = options_of_help(nigh, command)
         if not real:
