@@ -4,6 +4,7 @@
 // `nigh run`: prepares the environment, says what it changed and becomes the program, so that exit status,
 // signals, terminal and process number are the program's own. Everything decided is decided in
 // openmp/launch.cpp; here is only the wiring, and the words of --dry-run.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -215,6 +216,11 @@ int run(const RunOptions& given) {
   if (!own) return run_failed(own.error().message);
   if (given.command.empty())
     return run_failed("say what to run: nigh run -- ./app, nigh run -- mpirun -n 4 ./app");
+  const auto is_off = [&](const std::string& part) {
+    return std::find(given.off.begin(), given.off.end(), part) != given.off.end();
+  };
+  if (!given.only.empty() && std::all_of(given.only.begin(), given.only.end(), is_off))
+    return run_failed("--only and --off name the same: that leaves nothing to do");
   if (!given.web.empty() && !given.dry_run)
     if (auto status = run_with_page(given)) return *status;
   auto profiled = with_profile(given);

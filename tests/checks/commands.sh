@@ -54,6 +54,7 @@ refused 1 'ended with status 127' tune -- no-such-program-here
 refused 125 'this machine has nodes' run --interleave 4000 -- true
 refused 125 '--membind' run --membind x -- true
 refused 2 'excludes' run --membind 0 --preferred 0 -- true
+refused 125 'leaves nothing to do' run --only mpi --off mpi -- true
 refused 125 'nigh tune has found no numbers for it' run -- no-such-program-here {ranks}
 refused 1 'there is no such program' compare -- no-such-program-here
 mkdir -p "$tmp/mixed/2-ranks-1"

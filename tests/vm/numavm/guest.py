@@ -275,6 +275,7 @@ def _come_up(guest: Guest, count: int, options: Options, folder: Path, vmlinux: 
                 raise
             print(f"numa-vm: {str(error).splitlines()[0]}; booting once more", file=sys.stderr)
             (folder / "out" / "guest").unlink(missing_ok=True)
+            time.sleep(2)  # what was short may be there again
 
 
 def run(guest: Guest, commands: list[Command], options: Options) -> list[Result]:
