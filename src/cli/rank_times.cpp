@@ -23,7 +23,7 @@ constexpr std::size_t most_functions = 6;  // with a line of their own
 constexpr std::size_t most_intervals = 4096;
 constexpr double most_seconds = 1e9, most_number = 1e18;
 
-Error wrong(const char* member) {
+Error wrong_member(const char* member) {
   return Error{Errc::invalid, fmt::format("its \"{}\" is not what nigh run --record writes", member)};
 }
 
@@ -32,7 +32,7 @@ Result<double> number_of(const Json& object, const char* member) {
   const auto found = object.find(member);
   if (found == object.end()) return 0.0;
   const double value = found->is_number() ? found->get<double>() : -1;
-  if (!(value >= 0 && value <= most_number)) return tl::unexpected(wrong(member));
+  if (!(value >= 0 && value <= most_number)) return tl::unexpected(wrong_member(member));
   return value;
 }
 
@@ -47,7 +47,7 @@ Result<void> read_numbers(const Json& object,
 }
 
 Result<RankTimes::Function> function_from(const std::string& name, const Json& in) {
-  if (!in.is_object()) return tl::unexpected(wrong("functions"));
+  if (!in.is_object()) return tl::unexpected(wrong_member("functions"));
   RankTimes::Function out;
   out.name = name;
   if (auto read = read_numbers(
@@ -55,10 +55,10 @@ Result<RankTimes::Function> function_from(const std::string& name, const Json& i
       !read)
     return tl::unexpected(read.error());
   const Json parts = in.value("microseconds", Json::array());
-  if (!parts.is_array() || parts.size() > most_intervals) return tl::unexpected(wrong("microseconds"));
+  if (!parts.is_array() || parts.size() > most_intervals) return tl::unexpected(wrong_member("microseconds"));
   for (const Json& one : parts) {
     const double value = one.is_number() ? one.get<double>() : -1;
-    if (!(value >= 0 && value < most_seconds * 1e6)) return tl::unexpected(wrong("microseconds"));
+    if (!(value >= 0 && value < most_seconds * 1e6)) return tl::unexpected(wrong_member("microseconds"));
     out.microseconds.push_back(static_cast<float>(value));
   }
   return out;
@@ -255,9 +255,9 @@ Result<RankTimes> rank_times_from(const Json& record) {
                                     {"major_faults", &out.major_faults},
                                     {"peak_mib", &out.peak_mib}});
   if (!read) return tl::unexpected(read.error());
-  if (out.seconds > most_seconds) return tl::unexpected(wrong("seconds"));
+  if (out.seconds > most_seconds) return tl::unexpected(wrong_member("seconds"));
   const Json functions = record.value("functions", Json::object());
-  if (!functions.is_object()) return tl::unexpected(wrong("functions"));
+  if (!functions.is_object()) return tl::unexpected(wrong_member("functions"));
   for (const auto& [name, in] : functions.items()) {
     auto function = function_from(name, in);
     if (!function) return tl::unexpected(function.error());
