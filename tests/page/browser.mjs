@@ -78,7 +78,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   await tab.waitForFunction((text) => document.querySelector('main h2 + p').textContent !== text, before);
   assert.match(await tab.textContent('main h2 + p'), /on 128 nodes/);
   await tab.goto(address(page, 'time'));
-  assert.match(await tab.textContent('.lead'), /16 ranks for 3601 s, .* the most in MPI_Allreduce .*rank 1 for \d+ %/);
+  assert.match(await tab.textContent('.lead'), /16 ranks for 3601 s, .* the most in MPI_Allreduce .*the least on rank 1 \(\d+ %\)/);
   for (const [nth, most] of [[0, 240], [2, 700]]) { // of ranks, of PEs
     await tab.waitForSelector(`.time-chart canvas >> nth=${nth / 2}`);
     await tab.focus(`.time-chart >> nth=${nth / 2}`);

@@ -11,7 +11,7 @@ function Bars({ rows }: { rows: Row[] }) {
   const { ref, width } = useWidth();
   const narrow = width < 620;
   const left = narrow ? 8 : 210;
-  const right = narrow ? 8 : 250;
+  const right = narrow ? 8 : 330;
   const high = narrow ? 46 : 30;
   const x = scaleLinear([0, Math.max(1, ...rows.map((one) => one.ours + one.left))], [0, width - left - right]);
   return (
@@ -25,7 +25,8 @@ function Bars({ rows }: { rows: Row[] }) {
         {rows.map((one, i) => {
           const y = i * high + (narrow ? 22 : 6);
           const [first] = one.reasons;
-          const rest = first && one.left > 0 ? `${bytes(one.left)} left: ${first.name}` : one.left === 0 && first ? `${scaled(one.calls.left)} calls left: ${first.name}` : '';
+          const heavy = one.reasons.filter((reason) => reason.bytes > 0).map((reason) => `${bytes(reason.bytes)} ${reason.name}`);
+          const rest = heavy.length > 0 ? `left: ${heavy.slice(0, 2).join(', ')}${heavy.length > 2 ? ', ...' : ''}` : first ? `${scaled(one.calls.left)} calls left: ${first.name}` : '';
           const words = `${bytes(one.ours)}${rest ? `; ${rest}` : ''}`;
           return (
             <g key={one.name}>
@@ -43,12 +44,12 @@ function Bars({ rows }: { rows: Row[] }) {
   );
 }
 
-function AccountFigure({ account }: { account: Account & { file?: string } }) {
+function AccountFigure({ account, several }: { account: Account & { file?: string }; several: boolean }) {
   const rows = rowsOf(account);
   const reasons = new Set(rows.flatMap((one) => one.reasons.map((reason) => reason.name)));
   return (
     <>
-      <p class="lead">{account.verdict || 'No message was sent.'}</p>
+      <p class="lead">{several ? `${account.host}: ` : ''}{account.verdict || 'No message was sent.'}</p>
       <Figure
         title={`${account.program || account.file ? `${account.program || account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
         name={`coverage-${account.host}`}
@@ -76,7 +77,7 @@ export function CoverageView({ page }: { page: Page }) {
     <section aria-labelledby="title">
       <h1 id="title">What did nigh carry?</h1>
       {accounts.map((one, i) => (
-        <AccountFigure key={i} account={one} />
+        <AccountFigure key={i} account={one} several={accounts.length > 1} />
       ))}
     </section>
   );

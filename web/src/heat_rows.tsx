@@ -5,8 +5,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWidth } from './figure';
 
-// Columns [first, last] of all rows; `say` is the text of one place.
-export function HeatRows({ rows, first, last, names, words, say }: { rows: number[][]; first: number; last: number; names: (row: number) => string; words: string; say: (row: number, column: number) => string }) {
+// Columns [first, last] of all rows; `say` is the text of one place, `ends` the time at the left and the right edge.
+export function HeatRows({ rows, first, last, names, words, say, ends }: { rows: number[][]; first: number; last: number; names: (row: number) => string; words: string; say: (row: number, column: number) => string; ends: [string, string] }) {
   const { ref, width } = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [said, setSaid] = useState('');
@@ -45,6 +45,7 @@ export function HeatRows({ rows, first, last, names, words, say }: { rows: numbe
   return (
     <div ref={ref}>
       <canvas ref={canvas} class="busy-map" style={{ width: `${width}px`, height: `${height}px` }} role="img" aria-label={words} onPointerMove={look} />
+      <p class="ends"><span>{ends[0]}</span><span>{ends[1]}</span></p>
       <p class="readout">{said || `${names(0)} is the upper row${rows.length > 1 ? `, ${names(rows.length - 1)} the lowest` : ''}.`}</p>
     </div>
   );

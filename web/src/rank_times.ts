@@ -24,11 +24,15 @@ export function summaryOf(times: RankTimes): string {
   const percent = (seconds: number) => Math.min(100, Math.round((100 * seconds) / times.seconds));
   const all = times.functions.reduce((sum, one) => sum + one.seconds, 0) / Math.max(1, times.told);
   const [first] = times.functions;
+  const columns = times.in_mpi[0]?.length ?? 0;
+  let last = columns; // the end of the last column in which somebody is in MPI
+  while (last > 0 && times.in_mpi.every((row) => !row[last - 1])) --last;
+  const quiet = last > 0 && last < 0.9 * columns ? ` No rank is in MPI after ${duration((times.seconds * last) / columns)}.` : '';
   const head = `${times.program ? `${times.program}: ` : ''}${plural(times.told, 'rank')} for ${duration(times.seconds)}, ${percent(all)} % of it in MPI`;
-  if (!first || rows.length === 0) return `${head}.`;
+  if (!first || rows.length === 0) return `${head}.${quiet}`;
   const most = rows.reduce((a, b) => (b.mpi_seconds > a.mpi_seconds ? b : a));
   const least = rows.reduce((a, b) => (b.mpi_seconds < a.mpi_seconds ? b : a));
   const function_ = `the most in ${first.name} (${percent(first.seconds / Math.max(1, times.told))} %)`;
-  if (rows.length === 1 || percent(most.mpi_seconds) - percent(least.mpi_seconds) < 5) return `${head}, ${function_}; about the same on every rank.`;
-  return `${head}, ${function_}; ${rowName(most)} ${most.first === most.last ? 'is' : 'are'} in it for ${percent(most.mpi_seconds)} %, ${rowName(least)} for ${percent(least.mpi_seconds)} %.`;
+  if (rows.length === 1 || percent(most.mpi_seconds) - percent(least.mpi_seconds) < 5) return `${head}, ${function_}; about the same on every rank.${quiet}`;
+  return `${head}, ${function_}; the least on ${rowName(least)} (${percent(least.mpi_seconds)} %), for which others may wait, the most on ${rowName(most)} (${percent(most.mpi_seconds)} %).${quiet}`;
 }

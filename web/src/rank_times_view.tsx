@@ -44,6 +44,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
         }}
       >
         <HeatRows
+          ends={[duration(at(range[0])), duration(at(range[1] + 1))]}
           rows={times.in_mpi} first={range[0]} last={range[1]} names={(row) => rowName(times.rows[row]!)} words={`The part of its time that each of ${plural(times.ranks, 'rank')} was in MPI, over time; the table has the sums`}
           say={(row, column) => `${rowName(times.rows[row]!)}${times.rows[row]!.host ? ` on ${times.rows[row]!.host}` : ''}, ${duration(at(column + 0.5))}: ${times.in_mpi[row]?.[column] ?? 0} % in MPI${times.most_in_mpi ? `, one of them ${times.most_in_mpi[row]?.[column] ?? 0} %` : ''}`}
         />

@@ -30,7 +30,7 @@ function TraceFigures({ trace }: { trace: Trace }) {
       <h2 class="bench">{trace.name}</h2>
       <p>
         {plural(trace.pes, 'PE')} for {short(trace.ms)} ms, {Math.round(mean)} % busy on average
-        {trace.mean.length > 1 && `; the most ${rowName(trace, most)} with ${Math.round(trace.mean[most]!)} %, the least ${rowName(trace, least)} with ${Math.round(trace.mean[least]!)} %`}.
+        {trace.mean.length > 1 && Math.round(trace.mean[most]!) > Math.round(trace.mean[least]!) && `; the most ${rowName(trace, most)} with ${Math.round(trace.mean[most]!)} %, the least ${rowName(trace, least)} with ${Math.round(trace.mean[least]!)} %`}.
       </p>
       <Figure title="All PEs" name="utilisation" note="The part of their time in which PEs ran entry methods. Drag to look closer, here and below; double click for all." table={{ columns: ['ms', '% busy'], rows: time.map((at, i) => [short(at), Math.round(all[i]!)]) }}>
         <TimeChart time={time} series={{ 'all PEs': all }} unit="% busy" words="How busy all PEs were over time" axis="ms since the start" least={0} most={100} onRange={choose} />
@@ -42,6 +42,7 @@ function TraceFigures({ trace }: { trace: Trace }) {
         table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
       >
         <HeatRows
+          ends={[`${short((trace.ms * range[0]) / columns)} ms`, `${short((trace.ms * (range[1] + 1)) / columns)} ms`]}
           rows={trace.busy} first={range[0]} last={range[1]} names={(row) => rowName(trace, row)} words={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`}
           say={(row, column) => `${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`}
         />

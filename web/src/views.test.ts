@@ -183,8 +183,9 @@ describe('times of ranks', () => {
     functions: [{ name: 'MPI_Wait', calls: 3, seconds: seconds.reduce((a, b) => a + b, 0), longest_seconds: 1, longest_rank: 0 }], rows: seconds.map((one, i) => row(i, one)),
   });
   it('names who waits', () => {
-    expect(summaryTimes(times(1, 6))).toBe('lmp: 2 ranks for 10 s, 35 % of it in MPI, the most in MPI_Wait (35 %); rank 1 is in it for 60 %, rank 0 for 10 %.');
+    expect(summaryTimes(times(1, 6))).toBe('lmp: 2 ranks for 10 s, 35 % of it in MPI, the most in MPI_Wait (35 %); the least on rank 0 (10 %), for which others may wait, the most on rank 1 (60 %).');
     expect(summaryTimes(times(2, 2.2))).toBe('lmp: 2 ranks for 10 s, 21 % of it in MPI, the most in MPI_Wait (21 %); about the same on every rank.');
+    expect(summaryTimes({ ...times(2, 2.2), in_mpi: [[3, 0, 0, 0], [0, 1, 0, 0]] })).toMatch(/ No rank is in MPI after 5 s\.$/);
     expect(summaryTimes({ ...times(), functions: [] })).toBe('lmp: 0 ranks for 10 s, 0 % of it in MPI.');
   });
   it('has units that are read', () => {
