@@ -335,7 +335,7 @@ def case_times(mpi):
             expect(told["program"].startswith("times-") and told["minor_faults"] > 0 and told["peak_mib"] > 1, told)
             length, seconds = told["interval_seconds"], told["seconds"]
             # More than half of the intervals are in use: the run outlasts 512 of 1 ms.
-            expect(length >= 0.002 and seconds <= 512 * length < 4 * seconds and 0.75 < seconds < 60, f"{length}, {seconds}")
+            expect(length >= 0.002 and seconds <= 512 * length * 1.5 and 512 * length < 4 * seconds and 0.75 < seconds < 60, f"{length}, {seconds}")
             for name, one in told["functions"].items():
                 expect(abs(sum(one["microseconds"]) / 1e6 - one["seconds"]) < 0.001, f"{name}: {one}")
                 expect(one["longest_seconds"] <= one["seconds"] <= seconds, f"{name}: {one}")
@@ -343,12 +343,13 @@ def case_times(mpi):
             wanted = {"MPI_Barrier": 2, "MPI_Sendrecv": 100, "MPI_Allreduce": 1}
             expect(all(calls.get(name) == count for name, count in wanted.items()) and "MPI_Ssend" not in calls, calls)
         waits = ranks[1]["functions"]
-        for name, least in (("MPI_Barrier", 0.29), ("MPI_Recv", 0.39), ("MPI_Allreduce", 0.09)):
+        # Rank 0 rests for 0.3, 0.4 and 0.1 s; where others want the CPU, rank 1 comes later.
+        for name, least in (("MPI_Barrier", 0.15), ("MPI_Recv", 0.2), ("MPI_Allreduce", 0.02)):
             expect(waits[name]["longest_seconds"] > least, f"{name}: {waits[name]}")
         # The longest wait lies where it was: after the first barriers, before the last reduction.
         first = next(i for i, one in enumerate(waits["MPI_Recv"]["microseconds"]) if one > 0)
-        expect(first * ranks[1]["interval_seconds"] > 0.28, f"{first}: {waits['MPI_Recv']}")
-        expect(len(waits["MPI_Allreduce"]["microseconds"]) > first + 0.35 / ranks[1]["interval_seconds"], waits["MPI_Allreduce"])
+        expect((first + 1) * ranks[1]["interval_seconds"] > 0.3, f"{first}: {waits['MPI_Recv']}")
+        expect(len(waits["MPI_Allreduce"]["microseconds"]) > first + 0.2 / ranks[1]["interval_seconds"], waits["MPI_Allreduce"])
 
 
 def case_record(mpi):

@@ -107,7 +107,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
 
 // A guest of 8 nodes, and a job on 4 hosts: what was seen there.
 for (const [file, view, says] of [
-  [guest, 'machine', /16 PUs/], [guest, 'messages', /4 ranks sent/], [guest, 'time', /molecules-openmpi: 4 ranks/], [guest, 'decisions', /./],
+  [guest, 'machine', /16 PUs/], [guest, 'messages', /4 ranks sent/], [guest, 'time', /molecules-openmpi: 4 ranks/], [guest, 'decisions', /1 decision, 1 kept\. The last one that was kept: \+139 % speed/],
   [hosts, 'messages', /8 ranks sent/], [hosts, 'coverage', /in one copy/], [hosts, 'time', /molecules-openmpi: 8 ranks/],
 ]) {
   const { tab, faults, close } = await open(file, view);
@@ -141,7 +141,7 @@ for (const view of ['messages', 'time']) {
     return count;
   });
   console.log(`${view} of 4096 ranks: loaded in ${took.toFixed(0)} ms, ${(heap / 2 ** 20).toFixed(0)} MiB, ${frames} frames a second`);
-  assert.ok(took < 5000 && heap < 500 * 2 ** 20 && frames >= 20, 'too slow or too large'); // far off what is seen here: machines are busy
+  assert.ok(took < 15000 && heap < 500 * 2 ** 20 && frames >= 5, 'too slow or too large'); // far off what is seen here: machines are busy
   await close();
 }
 
