@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "cli/bench_record.hpp"
+#include "cli/web_page.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
 
@@ -36,7 +37,12 @@ const std::vector<PageFormat>& page_formats() {
       {"nigh-transpose", {"ways"}, {}},
       {"nigh-rank-map", {"maps", "levels", "ranks"}, {}},
       {"nigh-rank-times", {"in_mpi", "functions", "rows"}, {}},
-      {"nigh-traffic", {"entries", "communicators", "ways"}, {}}};
+      {"nigh-traffic", {"entries", "communicators", "ways"}, {}},
+      {"nigh-trace", {"busy", "mean", "held", "methods", "memory"}, {}},
+      {"nigh-peers-table", {"cases", "rows"}, {}},
+      {"nigh-account-text", {}, {}},
+      {"nigh-watch-log", {"events"}, {}},
+      {"nigh-live", {"events", "time"}, {"series", "moved"}}};
   return formats;
 }
 
@@ -185,6 +191,30 @@ Result<Document> page_document(const std::string& text, const std::string& where
     return machine_document(*machine);
   }
   return checked_document(std::move(document), where);
+}
+
+Result<std::vector<Document>> page_documents(const std::string& text, const std::string& where) {
+  std::vector<Document> out;
+  const std::string_view data = web_page_data(text);
+  if (data.empty()) {
+    auto document = page_document(text, where);
+    if (!document) return tl::unexpected(document.error());
+    out.push_back(*std::move(document));
+    return out;
+  }
+  auto page = parsed(std::string(data), where);
+  if (!page) return tl::unexpected(page.error());
+  if (page->is_discarded() || !page->is_object() || !page->contains("documents") ||
+      !(*page)["documents"].is_array())
+    return fail(Errc::invalid, where + " is a page without data: keep it while it is shown, or name files");
+  for (const Document& one : (*page)["documents"]) {
+    auto document = page_document(one.dump(), where);
+    if (!document) return tl::unexpected(document.error());
+    // Names of files stay.
+    if (one.contains("file") && one["file"].is_string()) (*document)["file"] = one["file"];
+    out.push_back(*std::move(document));
+  }
+  return out;
 }
 
 Document machine_document(const Machine& machine) { return Document::parse(machine_to_json(machine)); }

@@ -20,6 +20,9 @@ namespace nigh::cli {
 // view for.
 Result<nlohmann::ordered_json> page_document(const std::string& text, const std::string& where);
 
+// The documents of a file: one, or all of a page that nigh report wrote, or a browser kept. Errors: as above.
+Result<std::vector<nlohmann::ordered_json>> page_documents(const std::string& text, const std::string& where);
+
 // A machine as a document.
 nlohmann::ordered_json machine_document(const Machine& machine);
 

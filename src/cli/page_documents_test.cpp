@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cli/web_page.hpp"
 #include "machine/load.hpp"
 
 namespace nigh::cli {
@@ -71,6 +72,34 @@ RankRecord record_of(int rank, int ranks, std::vector<RankRecord::Sent> sent) {
   record.communicators = {{"x", 3}, {"y", 2}};
   record.sent = std::move(sent);
   return record;
+}
+
+TEST(PageDocuments, APageIsItsDocuments) {
+  const nlohmann::ordered_json live = {{"format", "nigh-live"},
+                                       {"of", "run"},
+                                       {"title", "</script><app>"},
+                                       {"events", nlohmann::json::array()},
+                                       {"time", {1, 2}},
+                                       {"series", nlohmann::json::object()},
+                                       {"moved", nlohmann::json::object()}};
+  nlohmann::ordered_json plan = {
+      {"format", "nigh-plan"}, {"version", 1}, {"threads", nlohmann::json::array()}, {"file", "plan.json"}};
+  const auto documents =
+      page_documents(web_page_with({{"format", "nigh-page"}, {"documents", {live, plan}}}), "x");
+  ASSERT_TRUE(documents) << documents.error().message;
+  ASSERT_EQ(documents->size(), 2U);
+  EXPECT_EQ((*documents)[0], live);
+  EXPECT_EQ((*documents)[1], plan);
+
+  const auto refused = [](const nlohmann::ordered_json& data) {
+    const auto read = page_documents(web_page_with(data), "kept.html");
+    return read ? std::string() : read.error().message;
+  };
+  EXPECT_NE(refused(nullptr).find("kept.html is a page without data"), std::string::npos);
+  EXPECT_NE(refused({{"documents", {{{"format", "nigh-live"}}}}}).find("its \"events\" is not a list"),
+            std::string::npos);
+  EXPECT_NE(refused({{"documents", {5}}}), "");
+  EXPECT_FALSE(page_documents(std::string(web_page().substr(0, 300)), "x")) << "cut off";
 }
 
 TEST(PageDocuments, RecordsOfRanksBecomeOneMatrix) {

@@ -22,6 +22,7 @@ constexpr int most_rows = 256;
 constexpr std::size_t most_functions = 6;  // with a line of their own
 constexpr std::size_t most_intervals = 4096;
 constexpr double most_seconds = 1e9, most_number = 1e18;
+constexpr double most_cpu = 1e6;  // %, 10000 PUs
 
 Error wrong_member(const char* member) {
   return Error{Errc::invalid, fmt::format("its \"{}\" is not what nigh run --record writes", member)};
@@ -46,6 +47,17 @@ Result<void> read_numbers(const Json& object,
   return {};
 }
 
+Result<void> read_intervals(const Json& object, const char* member, std::vector<float>& to) {
+  const Json parts = object.value(member, Json::array());
+  if (!parts.is_array() || parts.size() > most_intervals) return tl::unexpected(wrong_member(member));
+  for (const Json& one : parts) {
+    const double value = one.is_number() ? one.get<double>() : -1;
+    if (!(value >= 0 && value < most_seconds * 1e6)) return tl::unexpected(wrong_member(member));
+    to.push_back(static_cast<float>(value));
+  }
+  return {};
+}
+
 Result<RankTimes::Function> function_from(const std::string& name, const Json& in) {
   if (!in.is_object()) return tl::unexpected(wrong_member("functions"));
   RankTimes::Function out;
@@ -54,13 +66,8 @@ Result<RankTimes::Function> function_from(const std::string& name, const Json& i
           in, {{"calls", &out.calls}, {"seconds", &out.seconds}, {"longest_seconds", &out.longest_seconds}});
       !read)
     return tl::unexpected(read.error());
-  const Json parts = in.value("microseconds", Json::array());
-  if (!parts.is_array() || parts.size() > most_intervals) return tl::unexpected(wrong_member("microseconds"));
-  for (const Json& one : parts) {
-    const double value = one.is_number() ? one.get<double>() : -1;
-    if (!(value >= 0 && value < most_seconds * 1e6)) return tl::unexpected(wrong_member("microseconds"));
-    out.microseconds.push_back(static_cast<float>(value));
-  }
+  if (auto read = read_intervals(in, "microseconds", out.microseconds); !read)
+    return tl::unexpected(read.error());
   return out;
 }
 
@@ -87,12 +94,12 @@ class Axis {
   [[nodiscard]] std::size_t columns() const { return columns_; }
   [[nodiscard]] double column_seconds() const { return seconds_ / static_cast<double>(columns_); }
 
-  // The seconds of `function` in each column are added to `to`.
-  void spread(const RankTimes& times, const RankTimes::Function& function, std::vector<double>& to) const {
+  // Adds to `to` the seconds in each column that intervals of `times` have.
+  void spread(const RankTimes& times, const std::vector<float>& microseconds, std::vector<double>& to) const {
     if (times.interval_seconds <= 0) return;
     const double width = column_seconds();
-    for (std::size_t i = 0; i < function.microseconds.size(); ++i) {
-      const double in_it = static_cast<double>(function.microseconds[i]) / 1e6;
+    for (std::size_t i = 0; i < microseconds.size(); ++i) {
+      const double in_it = static_cast<double>(microseconds[i]) / 1e6;
       if (in_it <= 0) continue;
       const double from = times.started - start_ + static_cast<double>(i) * times.interval_seconds;
       // The last interval may reach beyond the end of the run.
@@ -114,9 +121,9 @@ class Axis {
   bool any_ = false;
 };
 
-Document percents(const std::vector<double>& seconds, double of) {
+Document percents(const std::vector<double>& seconds, double of, double most = 100) {
   Document out = Document::array();
-  for (const double one : seconds) out.push_back(std::lround(std::min(100.0, 100 * one / of)));
+  for (const double one : seconds) out.push_back(std::lround(std::min(most, 100 * one / of)));
   return out;
 }
 
@@ -131,7 +138,7 @@ struct Row {
   int first = 0, last = 0, there = 0;
   std::string host = {};
   double in_mpi = 0, user = 0, system = 0, minor_faults = 0, major_faults = 0, peak_mib = 0;
-  std::vector<double> mean, most;
+  std::vector<double> mean, most, cpu;  // s in each column: in MPI twice, of CPU time
 
   void add(const RankRecord& record, const std::vector<double>& in_mpi_by_column, double seconds) {
     if (there++ == 0) host = record.host;
@@ -158,7 +165,8 @@ class Sums {
       rows_.push_back({.first = first,
                        .last = std::min(first + width_, ranks) - 1,
                        .mean = std::vector<double>(axis.columns()),
-                       .most = std::vector<double>(axis.columns())});
+                       .most = std::vector<double>(axis.columns()),
+                       .cpu = std::vector<double>(axis.columns())});
     for (const RankRecord& record : records)
       if (record.times.seconds > 0) add(record);
   }
@@ -170,6 +178,15 @@ class Sums {
     for (const Row& row : rows_)
       out.push_back(
           percents(most ? row.most : row.mean, axis_.column_seconds() * (most ? 1 : std::max(1, row.there))));
+    return out;
+  }
+
+  // Null: no record has it.
+  [[nodiscard]] Document cpu() const {
+    if (!has_cpu_) return nullptr;
+    Document out = Document::array();
+    for (const Row& row : rows_)
+      out.push_back(percents(row.cpu, axis_.column_seconds() * std::max(1, row.there), most_cpu));
     return out;
   }
 
@@ -218,7 +235,7 @@ class Sums {
     double seconds = 0;
     for (const RankTimes::Function& function : record.times.functions) {
       std::fill(one.begin(), one.end(), 0.0);
-      axis_.spread(record.times, function, one);
+      axis_.spread(record.times, function.microseconds, one);
       FunctionSum& sum = functions_[function.name];
       sum.by_column.resize(axis_.columns());
       for (std::size_t i = 0; i < one.size(); ++i) {
@@ -233,11 +250,15 @@ class Sums {
         sum.longest_rank = record.rank;
       }
     }
-    rows_[static_cast<std::size_t>(record.rank / width_)].add(record, in_mpi, seconds);
+    Row& row = rows_[static_cast<std::size_t>(record.rank / width_)];
+    row.add(record, in_mpi, seconds);
+    axis_.spread(record.times, record.times.cpu_microseconds, row.cpu);
+    has_cpu_ = has_cpu_ || !record.times.cpu_microseconds.empty();
   }
 
   const Axis& axis_;
   int width_, there_ = 0;
+  bool has_cpu_ = false;
   std::vector<Row> rows_;
   std::map<std::string, FunctionSum> functions_;
 };
@@ -256,6 +277,8 @@ Result<RankTimes> rank_times_from(const Json& record) {
                                     {"peak_mib", &out.peak_mib}});
   if (!read) return tl::unexpected(read.error());
   if (out.seconds > most_seconds) return tl::unexpected(wrong_member("seconds"));
+  if (read = read_intervals(record, "cpu_microseconds", out.cpu_microseconds); !read)
+    return tl::unexpected(read.error());
   const Json functions = record.value("functions", Json::object());
   if (!functions.is_object()) return tl::unexpected(wrong_member("functions"));
   for (const auto& [name, in] : functions.items()) {
@@ -284,6 +307,7 @@ Document rank_times_document(const std::vector<RankRecord>& records, const std::
                   {"functions", sums.functions()},
                   {"rows", sums.rows()}};
   if (sums.width() > 1) out["most_in_mpi"] = sums.in_mpi(true);
+  if (Document cpu = sums.cpu(); !cpu.is_null()) out["cpu"] = std::move(cpu);
   return out;
 }
 

@@ -24,6 +24,7 @@ struct RankTimes {
   double started = 0, seconds = 0;  // s since 1970; from then to MPI_Finalize. 0 s: the record has no times
   double interval_seconds = 0;
   double user_seconds = 0, system_seconds = 0, minor_faults = 0, major_faults = 0, peak_mib = 0;
+  std::vector<float> cpu_microseconds;  // of all threads, for each interval
   std::vector<Function> functions;
 };
 
@@ -31,7 +32,8 @@ struct RankTimes {
 Result<RankTimes> rank_times_from(const nlohmann::json& record);
 
 // One document, nigh-rank-times: ranks (groups of them, where there are more than 256) by at most 512 columns
-// of time, in % of it in MPI; each function's part; what each rank used. Null: no record has times.
+// of time, in % of it in MPI, and of CPU time (100: one PU); each function's part; what each rank used. Null:
+// no record has times.
 nlohmann::ordered_json rank_times_document(const std::vector<RankRecord>& records, const std::string& name);
 
 }  // namespace nigh::cli

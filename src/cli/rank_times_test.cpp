@@ -46,6 +46,15 @@ TEST(RankTimes, StandOnOneAxis) {
   EXPECT_TRUE(page_document(document.dump(), "x"));
 }
 
+TEST(RankTimes, HaveCpuTimeOfAllThreads) {
+  auto first = record_of(0, 2, 1000, 4, {0, 1e6F, 1e6F, 0});
+  EXPECT_FALSE(rank_times_document({first}, "x").contains("cpu"));
+  first.times.cpu_microseconds = {4e6F, 2e6F, 1e6F, 0};  // four threads, two, one, none
+  const auto document = rank_times_document({first, record_of(1, 2, 1000, 4, {})}, "x");
+  EXPECT_EQ(document["cpu"].dump(), "[[400,200,100,0],[0,0,0,0]]");
+  EXPECT_FALSE(rank_times_from({{"cpu_microseconds", {1, -1}}}));
+}
+
 // However a rank's intervals lie on the axis: no time is lost.
 TEST(RankTimes, KeepTheirSum) {
   for (const double interval : {0.001, 0.0037, 0.25, 3.0}) {

@@ -68,16 +68,23 @@ void add_plans(ReportParts& parts, const CpuSet& mask) {
   }
 }
 
-Result<void> add_document(ReportParts& parts, const std::string& text, const std::string& path) {
-  auto document = page_document(text, path);
-  if (!document) return tl::unexpected(document.error());
-  if ((*document)["format"] == "nigh-bench") {
-    auto file = bench_file_from_json(text, path);
+Result<void> add_document(ReportParts& parts, nlohmann::ordered_json document, const std::string& path) {
+  // Pages hold the same models, and often the same machine.
+  const auto same = [&](nlohmann::ordered_json other) {
+    other.erase("file");
+    return other == document;
+  };
+  if (std::any_of(parts.documents.begin(), parts.documents.end(),
+                  [&](const auto& other) { return other["format"] == document["format"] && same(other); }))
+    return {};
+  if (document["format"] == "nigh-bench") {
+    auto file = bench_file_from_json(document.dump(), path);
     if (!file) return tl::unexpected(file.error());
     parts.benches.push_back(*std::move(file));
   }
-  (*document)["file"] = printable(std::filesystem::path(path).filename().string());
-  parts.documents.push_back(*std::move(document));
+  const std::string name = printable(std::filesystem::path(path).filename().string());
+  document["file"] = document.contains("file") ? name + ": " + document["file"].get<std::string>() : name;
+  parts.documents.push_back(std::move(document));
   return {};
 }
 
@@ -94,7 +101,11 @@ Result<void> add_file(ReportParts& parts, const std::string& path) {
   }
   auto text = sys::read_file(path);
   if (!text) return tl::unexpected(text.error());
-  return add_document(parts, *text, path);
+  auto documents = page_documents(*text, path);
+  if (!documents) return tl::unexpected(documents.error());
+  for (auto& document : *documents)
+    if (auto added = add_document(parts, std::move(document), path); !added) return added;
+  return {};
 }
 
 Result<void> add_files(const ReportOptions& options, ReportParts& parts) {
@@ -212,9 +223,9 @@ void add_report(CLI::App& app, int& status) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Write one HTML page: gains, machine, messages, benchmarks");
-  command->add_option(
-      "file", options->files,
-      "JSON of compare, tune, bench, machine, plan or ps, or the folder of a record of ranks");
+  command->add_option("file", options->files,
+                      "JSON of compare, tune, bench, machine, plan or ps, the folder of a record of ranks, "
+                      "or a page that was kept");
   command->add_option("--out", options->out, "The page to write (default build/report.html)");
   command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");
   command->add_option("--peers", options->peers,

@@ -17,4 +17,8 @@ std::string_view web_page();
 // and bytes that are not UTF-8 become U+FFFD.
 std::string web_page_with(const nlohmann::ordered_json& data);
 
+// The data of a page that was written by web_page_with, or kept by a browser, as text. Empty: `file` is no
+// page.
+std::string_view web_page_data(std::string_view file);
+
 }  // namespace nigh::cli

@@ -77,7 +77,7 @@ void write_usage(std::FILE* file) {
                static_cast<double>(usage.ru_maxrss) / 1024);
 }
 
-// Those of the intervals until the last one in which the rank was in the function, in microseconds.
+// Until the last interval that is not empty, in microseconds.
 void write_intervals(std::FILE* file, const std::uint64_t* ns) {
   int count = intervals;
   while (count > 0 && ns[count - 1] == 0) --count;
@@ -86,9 +86,12 @@ void write_intervals(std::FILE* file, const std::uint64_t* ns) {
 }
 
 void write_times(std::FILE* file, const Times& times) {
-  std::fprintf(file, ", \"started\": %.6f, \"seconds\": %.6f, \"interval_seconds\": %.6f, \"functions\": {",
+  std::fprintf(file,
+               ", \"started\": %.6f, \"seconds\": %.6f, \"interval_seconds\": %.6f, \"cpu_microseconds\": [",
                times.started, static_cast<double>(times.seconds_ns) / 1e9,
                static_cast<double>(times.interval_ns) / 1e9);
+  write_intervals(file, times.cpu);
+  std::fputs("], \"functions\": {", file);
   const char* comma = "";
   for (int i = 0; i < function_count; ++i) {
     const FunctionTime& one = times.functions[i];

@@ -4,6 +4,9 @@
 // When a rank is in which MPI function, and for how long: sums over intervals of equal length, which double
 // in length whenever the run outlasts them. So a run of an hour takes as much memory, and as large a file, as
 // one of a second.
+//
+// CPU time is read at most twice in an interval, at the beginning and the end of an MPI call, and is spread
+// evenly over the time since it was read before.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +23,10 @@ struct FunctionTime {
 };
 
 struct Times {
-  double started = 0;             // s since 1970, of interval 0
-  std::uint64_t seconds_ns = 0;   // from then until the end
-  std::uint64_t interval_ns = 0;  // length of an interval
+  double started = 0;                 // s since 1970, of interval 0
+  std::uint64_t seconds_ns = 0;       // from then until the end
+  std::uint64_t interval_ns = 0;      // length of an interval
+  std::uint64_t cpu[intervals] = {};  // ns of CPU time of all threads of the process
   FunctionTime functions[function_count];
 };
 

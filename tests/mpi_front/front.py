@@ -342,6 +342,12 @@ def case_times(mpi):
             calls = {name: one["calls"] for name, one in told["functions"].items()}
             wanted = {"MPI_Barrier": 2, "MPI_Sendrecv": 100, "MPI_Allreduce": 1}
             expect(all(calls.get(name) == count for name, count in wanted.items()) and "MPI_Ssend" not in calls, calls)
+            # All CPU time since the start, however it was spent: that of before MPI_Init is missing.
+            cpu, whole = sum(told["cpu_microseconds"]) / 1e6, told["user_seconds"] + told["system_seconds"]
+            expect(0 < cpu <= whole + 0.01 and len(told["cpu_microseconds"]) <= 512, f"{cpu} of {whole} s")
+        # Rank 1 works for 0.15 s, rank 0 rests.
+        expect(sum(ranks[1]["cpu_microseconds"]) >= 150000, ranks[1]["cpu_microseconds"])
+        expect(sum(ranks[0]["cpu_microseconds"]) / 1e6 < ranks[0]["seconds"] - 0.7, ranks[0])
         waits = ranks[1]["functions"]
         # Rank 0 rests for 0.3, 0.4 and 0.1 s; where others want the CPU, rank 1 comes later.
         for name, least in (("MPI_Barrier", 0.15), ("MPI_Recv", 0.2), ("MPI_Allreduce", 0.02)):

@@ -19,6 +19,17 @@ static void rest(int ms) {
   nanosleep(&time, NULL);
 }
 
+static double cpu_ms(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+}
+
+static void work(int ms) {
+  const double until = cpu_ms() + ms;
+  while (cpu_ms() < until) {}
+}
+
 int main(int argc, char** argv) {
   int rank = 0, other = 0, number = 0;
   MPI_Errhandler handler;
@@ -32,6 +43,7 @@ int main(int argc, char** argv) {
   if (rank == 0) rest(400);
   if (rank == 0) MPI_Send(&number, 1, MPI_INT, other, 0, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(&number, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) work(150);
   /* A call that is left by longjmp, and what comes after it. */
   MPI_Comm_create_errhandler(leave, &handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);

@@ -79,13 +79,51 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   assert.match(await tab.textContent('main h2 + p'), /on 128 nodes/);
   await tab.goto(address(page, 'time'));
   assert.match(await tab.textContent('.lead'), /16 ranks for 3601 s, .* the most in MPI_Allreduce .*the least on rank 1 \(\d+ %\)/);
-  for (const [nth, most] of [[0, 240], [2, 700]]) { // of ranks, of PEs
-    await tab.waitForSelector(`.time-chart canvas >> nth=${nth / 2}`);
-    await tab.focus(`.time-chart >> nth=${nth / 2}`);
+  // Rows stand below the lines on the same axis, all of it and a part of it.
+  const edges = (chart, rows) => tab.evaluate(([chart, rows]) => [document.querySelectorAll('.u-over')[chart], document.querySelectorAll('.busy-map')[rows]].map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right].map(Math.round)), [chart, rows]);
+  for (const [chart, rows, figure] of [[0, 0, 2], [1, 0, 2], [2, 1, 4]]) { // two of ranks, one of PEs
+    await tab.waitForSelector(`.time-chart canvas >> nth=${chart}`);
+    const [lines, cells] = await edges(chart, rows);
+    assert.ok(Math.abs(lines[0] - cells[0]) <= 1 && Math.abs(lines[1] - cells[1]) <= 1, `${lines} and ${cells}`);
+    await tab.focus(`.time-chart >> nth=${chart}`);
     await tab.keyboard.press('+');
-    await tab.waitForFunction((n) => /; from [\d.]+ (s )?to [\d.]+ m?s/.test(document.querySelectorAll('main figure')[n + 1].textContent), nth);
-    assert.ok(await tab.evaluate((n) => document.querySelectorAll('.busy-map')[n].width, nth / 2) < most, 'half of the columns');
+    await tab.waitForFunction((n) => /; from [\d.]+ m?s to [\d.]+ m?s/.test(document.querySelectorAll('main figure')[n].textContent), figure);
+    await tab.keyboard.press('Home');
+    await tab.waitForFunction((n) => !/; from [\d.]+ m?s to [\d.]+ m?s/.test(document.querySelectorAll('main figure')[n].textContent), figure);
   }
+  // A part chosen with the mouse, and all again.
+  const seen = async (selector) => {
+    await tab.$eval(selector, (one) => one.scrollIntoView({ block: 'center' }));
+    return (await tab.$(selector)).boundingBox();
+  };
+  const box = await seen('.u-over');
+  await tab.mouse.move(box.x + box.width * 0.25, box.y + 50);
+  await tab.mouse.down();
+  await tab.mouse.move(box.x + box.width * 0.75, box.y + 50, { steps: 5 });
+  await tab.mouse.up();
+  await tab.waitForFunction(() => /; from (8[89]|9[01])\d s to 2[67]\d\d s/.test(document.querySelectorAll('main figure')[2].textContent));
+  await tab.mouse.dblclick(box.x + box.width / 2, box.y + 50);
+  await tab.waitForFunction(() => !/; from /.test(document.querySelectorAll('main figure')[2].textContent));
+  // CPU time instead: rank 1 has half a PU, the others one.
+  await tab.selectOption('main figure select', 'cpu');
+  const row = await seen('.busy-map');
+  await tab.mouse.move(row.x + row.width / 2, row.y + (row.height * 1.5) / 16);
+  await tab.waitForFunction(() => /^rank 1 on .*0\.50* PUs busy/.test(document.querySelector('.readout').textContent));
+  await close();
+}
+
+// Help stands with each view, and says what its words mean.
+{
+  const { tab, close } = await open(page, 'machine');
+  for (const view of Object.keys(views)) {
+    await tab.goto(address(page, view));
+    await tab.waitForFunction((title) => document.querySelector('h1').textContent === title, views[view]);
+    await tab.click('.help summary');
+    assert.match(await tab.textContent('.help'), /nigh |chare/, view);
+    assert.ok((await tab.$$('.help dt')).length > 0, view);
+  }
+  const found = await tab.evaluate(`(() => { ${axe}; return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'best-practice'] }); })()`);
+  assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes[0].html}`), []);
   await close();
 }
 
@@ -123,13 +161,13 @@ for (const [file, view, says] of [
   await close();
 }
 
-// 4096 ranks, for an hour.
-for (const view of ['messages', 'time']) {
+// 4096 ranks, for an hour, on 64 hosts of 512 PUs.
+for (const view of ['messages', 'time', 'machine']) {
   const { tab, close } = await open(large, view);
   const took = await tab.evaluate(() => performance.getEntriesByType('navigation')[0].duration);
   const heap = await tab.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
   const frames = await tab.evaluate(async () => {
-    const canvas = document.querySelector('.busy-map') ?? document.querySelector('canvas');
+    const canvas = document.querySelector('.busy-map') ?? document.querySelector('canvas') ?? document.querySelector('.machine');
     const box = canvas.getBoundingClientRect();
     const start = performance.now();
     let count = 0;
@@ -140,6 +178,13 @@ for (const view of ['messages', 'time']) {
     }
     return count;
   });
+  if (view === 'machine') {
+    const start = await tab.evaluate(() => performance.now());
+    await tab.selectOption('.choices select', { label: 'node63' });
+    await tab.waitForFunction(() => document.querySelector('figure h2').textContent === 'node63');
+    assert.equal((await tab.$$('.machine .box.pu')).length, 512);
+    console.log(`another host of 64: ${((await tab.evaluate(() => performance.now())) - start).toFixed(0)} ms`);
+  }
   console.log(`${view} of 4096 ranks: loaded in ${took.toFixed(0)} ms, ${(heap / 2 ** 20).toFixed(0)} MiB, ${frames} frames a second`);
   assert.ok(took < 15000 && heap < 500 * 2 ** 20 && frames >= 5, 'too slow or too large'); // far off what is seen here: machines are busy
   await close();

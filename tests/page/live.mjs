@@ -5,9 +5,9 @@
 // of somebody else, gets nothing; names of programs are texts.
 // Usage: node live.mjs NIGH CHROMIUM [FOLDER for screenshots]
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -73,7 +73,7 @@ function status(port, path, headers = {}) {
   const { tab, faults, close } = await open(url);
   assert.equal(await tab.textContent('h1'), 'What did watch decide?');
   await tab.waitForSelector('.connection.open');
-  await tab.waitForSelector('.events li >> text=verified', { timeout: 30000 });
+  await tab.waitForSelector('.events li >> text=kept', { timeout: 30000 });
   assert.match(await tab.textContent('.lead'), /^1 decision, 1 kept\. .*speed by where accesses go now/);
   assert.equal((await tab.$$('.effect .disc')).length, 1);
   await tab.waitForSelector('.time-chart canvas');
@@ -87,7 +87,7 @@ function status(port, path, headers = {}) {
 
   // A second one that comes later knows what was decided before; a foreign page gets nothing.
   const late = await open(url);
-  await late.tab.waitForSelector('.events li >> text=verified');
+  await late.tab.waitForSelector('.events li >> text=kept');
   await late.close();
   const foreign = await (await browser.newContext()).newPage();
   await foreign.route('http://attacker.example/', (route) => route.fulfill({ body: '<p>', contentType: 'text/html' }));
@@ -102,7 +102,7 @@ function status(port, path, headers = {}) {
   assert.equal(again.url, url, 'the address opens again');
   await tab.waitForSelector('.connection.open', { timeout: 20000 });
   await tab.waitForFunction(() => document.querySelectorAll('.events li').length < 3, undefined, { timeout: 20000 });
-  await tab.waitForSelector('.events li >> text=verified', { timeout: 30000 });
+  await tab.waitForSelector('.events li >> text=kept', { timeout: 30000 });
 
   // Kept as a file it shows the same, and asks nobody.
   const [file] = await Promise.all([tab.waitForEvent('download'), tab.click('text=Keep this page')]);
@@ -117,7 +117,7 @@ function status(port, path, headers = {}) {
   kept.on('pageerror', (error) => asked.push(String(error)));
   kept.on('console', (message) => message.type() === 'error' && asked.push(message.text()));
   await kept.goto(`${pathToFileURL(path)}`);
-  await kept.waitForSelector('.events li >> text=verified');
+  await kept.waitForSelector('.events li >> text=kept');
   assert.equal(await kept.$('.connection'), null);
   assert.deepEqual(asked, []);
   rmSync(dirname(path), { recursive: true });
@@ -146,6 +146,21 @@ function status(port, path, headers = {}) {
   assert.equal((await tab.$$('img, iframe, main script')).length, 0);
   const [file] = await Promise.all([tab.waitForEvent('download'), tab.click('text=Keep this page')]);
   assert.ok(!readFileSync(await file.path(), 'utf8').includes(evil), 'no text of it ends the data');
+
+  // Two pages that were kept, side by side.
+  const folder = mkdtempSync(join(tmpdir(), 'nigh-page-'));
+  for (const name of ['first.html', 'second.html']) await file.saveAs(join(folder, name));
+  writeFileSync(join(folder, 'second.html'), readFileSync(join(folder, 'second.html'), 'utf8').replace('"elapsed":', '"elapsed":1'));
+  execFileSync(nigh, ['report', '--out', join(folder, 'both.html'), join(folder, 'first.html'), join(folder, 'second.html')]);
+  const both = await open(`${pathToFileURL(join(folder, 'both.html'))}#/now`);
+  assert.equal(await both.tab.textContent('h1'), 'What did they do?');
+  assert.deepEqual(await both.tab.$$eval('main h2.bench', (all) => all.map((one) => one.textContent)), ['first', 'second']);
+  await both.tab.waitForSelector('.time-chart canvas');
+  assert.deepEqual((await both.tab.$$eval('.pictures figure:first-child .u-legend th', (all) => all.map((one) => one.textContent))).slice(1), ['first', 'second']);
+  await looksRight(both.tab, 'now-two-kept');
+  assert.deepEqual(both.faults, []);
+  await both.close();
+  rmSync(folder, { recursive: true });
   assert.deepEqual(faults, []);
   assert.deepEqual(await over, [3, null]);
   await close();

@@ -71,12 +71,20 @@ def record(folder: Path, ranks: int, name: str, host: str) -> str:
         (job / f"rank-{rank}.json").write_text(json.dumps({
             "format": "nigh-rank", "version": 1, "rank": rank, "ranks": ranks, "complete": True, "host": f"{host}{rank * 4 // ranks}",
             "program": name, "started": 1.7e9 + rank / ranks, "seconds": 3600, "interval_seconds": 8.192, "user_seconds": 3000 + rank % 7, "system_seconds": 100,
-            "minor_faults": 123456, "major_faults": 1, "peak_mib": 900 + rank % 100, "functions": {
+            "cpu_microseconds": [4_096_000 if rank == 1 else 8_192_000] * 440, "minor_faults": 123456, "major_faults": 1, "peak_mib": 900 + rank % 100, "functions": {
                 "MPI_Allreduce": {"calls": 45000, "seconds": sum(reduce[rank == 1]) / 1e6, "longest_seconds": 7.5, "microseconds": reduce[rank == 1]},
                 name: {"calls": 10, "seconds": 1, "longest_seconds": 0.5, "microseconds": [0, 1000000]}},
             "communicators": [{"name": name, "size": ranks, "point_to_point": [[to, 8192 * (1 + i), 10] for i, to in enumerate(near) if to != rank]},
                               {"name": "rows", "size": side, "collective": [[(rank + 1) % ranks, 64, 3]]}]}))
     return str(folder)
+
+
+def machine_of_512(name: str) -> dict:
+    """A host of 8 packages, each a NUMA node of 32 cores of 2 PUs."""
+    core = {"type": "core", "count": 32, "children": [{"type": "pu", "count": 2}]}
+    package = {"type": "package", "count": 8, "children": [{"type": "numa", "bytes": 2 ** 36, "children": [core]}]}
+    return {"format": "nigh-machine", "version": 1, "name": name, "tree": {"type": "machine", "children": [package]},
+            "links": {"slit": [[10 if i == j else 21 for j in range(8)] for i in range(8)]}}
 
 
 def chromium_here() -> str:
@@ -153,7 +161,8 @@ def browser() -> None:
                        "--account", write("evil.account", [evil]), write("evil.transpose", {"format": "nigh-transpose", "version": 1, "machine": evil, "ways": [{"method": evil}], "rests_on": [evil]}),
                        write("evil.log", {"elapsed": 1, "kind": evil, "sentence": evil, "moves": [{"application": evil, "nodes": []}]}),
                        record(folder / "evil", 4, evil, evil))
-        large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"))
+        hosts = [write(f"node{i}.json", machine_of_512(f"node{i}")) for i in range(64)]
+        large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"), *hosts)
         # Of a guest with 8 nodes, and of a job on 4 hosts (record_data.py).
         data = HERE / "data"
         guest = page("guest.html", *(str(data / f"guest-{one}") for one in ("plan.json", "ps.json", "record", "watch.log")), machine=str(data / "guest-machine.json"))

@@ -10,6 +10,7 @@ import { GainsView } from './gains_view';
 import { MachineView } from './machine_view';
 import { save } from './figure';
 import { fileOf } from './keep';
+import { HelpView } from './help_view';
 import { type Connection, emptyLive, listen } from './live';
 import { MessagesView } from './messages_view';
 import { ModelsView } from './models_view';
@@ -127,7 +128,7 @@ export function App({ page }: { page: Page }) {
           </p>
         )}
       </header>
-      <main id="main" tabIndex={-1} key={view.id}><Guard>{view.draw(page)}</Guard></main>
+      <main id="main" tabIndex={-1} key={view.id}><Guard>{view.draw(page)}<HelpView id={view.id} /></Guard></main>
       <footer>
         nigh {page.nigh}, {page.date}. {page.live ? 'Kept as a file, this page is complete.' : 'This file is complete: nothing is fetched.'}
       </footer>

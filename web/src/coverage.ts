@@ -14,7 +14,7 @@ export interface Row {
 
 // Reasons as a reader knows them (docs/mpi.md).
 export const reasonTexts: Record<string, string> = {
-  small: 'small: the library is as fast', unshared: 'the buffer is private memory', distant: 'the peer is on another node, or out of reach', alone: 'a communicator of one rank',
+  small: 'small: the library is as fast', unshared: 'the buffer is private memory', distant: 'the peer is on another host, or out of reach', alone: 'a communicator of one rank',
   self: 'a message to itself', foreign: 'a communicator that nigh has not seen made', inter: 'an inter-communicator', type: 'the datatype', operation: 'the reduction operation',
   memory: 'there was no memory for it', order: "the library's order of operations was asked for", uncovered: 'nigh has no version of this function', other: 'other reasons',
 };
@@ -32,4 +32,18 @@ export function rowsOf(account: Account): Row[] {
     return { name, ours: number(counts.bytes), left: sum('bytes'), calls: { ours: number(counts.ours), left: sum('calls') }, reasons };
   });
   return rows.sort((a, b) => b.ours + b.left - a.ours - a.left || b.calls.ours + b.calls.left - a.calls.ours - a.calls.left);
+}
+
+// All accounts of a page: bytes carried, bytes left, and the reason that left the most.
+export function totalOf(accounts: Account[]): { ours: number; left: number; first: string } {
+  const reasons = new Map<string, number>();
+  let ours = 0;
+  let left = 0;
+  for (const row of accounts.flatMap(rowsOf)) {
+    ours += row.ours;
+    left += row.left;
+    for (const reason of row.reasons) reasons.set(reason.name, (reasons.get(reason.name) ?? 0) + reason.bytes);
+  }
+  const [first] = [...reasons].sort((a, b) => b[1] - a[1]);
+  return { ours, left, first: first && first[1] > 0 ? first[0] : '' };
 }

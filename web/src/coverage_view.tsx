@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 import { scaleLinear } from 'd3-scale';
-import { reasonTexts, type Row, rowsOf } from './coverage';
+import { reasonTexts, type Row, rowsOf, totalOf } from './coverage';
 import { type Account, documentsOf, type Page } from './documents';
 import { Figure, useWidth } from './figure';
 import { bytes, plural, scaled } from './numbers';
@@ -49,7 +49,7 @@ function AccountFigure({ account, several }: { account: Account & { file?: strin
   const reasons = new Set(rows.flatMap((one) => one.reasons.map((reason) => reason.name)));
   return (
     <>
-      <p class="lead">{several ? `${account.host}: ` : ''}{account.verdict || 'No message was sent.'}</p>
+      <p class="lead">{several && (account.program ? `${account.program} on ${account.host}: ` : `${account.host}: `)}{account.verdict || 'No message was sent.'}</p>
       <Figure
         title={`${account.program || account.file ? `${account.program || account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
         name={`coverage-${account.host}`}
@@ -71,11 +71,19 @@ function AccountFigure({ account, several }: { account: Account & { file?: strin
   );
 }
 
+function totalWords(accounts: Account[]): string {
+  const { ours, left, first } = totalOf(accounts);
+  if (ours + left === 0) return `${plural(accounts.length, 'account')}; nothing was sent.`;
+  const hosts = new Set(accounts.map((one) => one.host)).size;
+  return `All together, ${hosts > 1 ? `on ${plural(hosts, 'host')}` : plural(accounts.length, 'account')}: ${bytes(ours)} of ${bytes(ours + left)} carried by nigh (${Math.round((100 * ours) / (ours + left))} %)${first ? `; of the rest most is “${first}” (${reasonTexts[first]})` : ''}.`;
+}
+
 export function CoverageView({ page }: { page: Page }) {
   const accounts = documentsOf(page, 'nigh-mpi-account');
   return (
     <section aria-labelledby="title">
       <h1 id="title">What did nigh carry?</h1>
+      {accounts.length > 1 && <p class="lead">{totalWords(accounts)}</p>}
       {accounts.map((one, i) => (
         <AccountFigure key={i} account={one} several={accounts.length > 1} />
       ))}

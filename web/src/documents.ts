@@ -233,6 +233,7 @@ export interface RankTimes {
   seconds: number;
   in_mpi: number[][];
   most_in_mpi?: number[][]; // of the ranks of a group
+  cpu?: number[][]; // in % of a PU: 200 is two threads that work
   functions: { name: string; calls: number; seconds: number; longest_seconds: number; longest_rank: number; percent?: number[] }[]; // the longest first
   rows: { first: number; last: number; host: string; mpi_seconds: number; user_seconds: number; system_seconds: number; minor_faults: number; major_faults: number; peak_mib: number }[];
 }
@@ -269,6 +270,12 @@ export interface Page {
 
 export function documentsOf<F extends Document['format']>(page: Page, format: F): Extract<Document, { format: F }>[] {
   return page.documents.filter((one): one is Extract<Document, { format: F }> => one.format === format);
+}
+
+// The machine of a page that was kept, for what was kept with it.
+export function machineOf(page: Page, of: { file?: string }): Machine | undefined {
+  const machines = documentsOf(page, 'nigh-machine');
+  return machines.find((one) => of.file !== undefined && one.file === of.file) ?? machines[0];
 }
 
 // "0-3,8" -> [0, 1, 2, 3, 8]

@@ -1,51 +1,73 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Many rows over time, such as PEs or ranks: the higher the %, the darker.
+// Many rows over time, such as PEs or ranks: the higher the value, the darker. It stands below a TimeChart, on the same axis.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWidth } from './figure';
+import { plotInset } from './time_chart';
 
-// Columns [first, last] of all rows; `say` is the text of one place, `ends` the time at the left and the right edge.
-export function HeatRows({ rows, first, last, names, words, say, ends }: { rows: number[][]; first: number; last: number; names: (row: number) => string; words: string; say: (row: number, column: number) => string; ends: [string, string] }) {
+// Rows of equally long columns, of which [from, to], in columns and parts of them, are shown; `most` is the darkest value. `say` is
+// the text of one place, `ends` the times at the left and the right edge.
+export function HeatRows({ rows, from, to, most, names, words, say, ends }: { rows: number[][]; from: number; to: number; most: number; names: (row: number) => string; words: string; say: (row: number, column: number) => string; ends: [string, string] }) {
   const { ref, width } = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
+  const all = useRef<HTMLCanvasElement | null>(null);
   const [said, setSaid] = useState('');
-  const count = last - first + 1;
+  const columns = rows[0]?.length ?? 0;
   const height = Math.max(60, Math.min(480, rows.length * 18));
-  useEffect(() => {
+  const wide = Math.max(60, width - plotInset.left - plotInset.right);
+
+  const show = () => {
     const element = canvas.current;
     const context = element?.getContext('2d');
-    if (!element || !context) return;
+    if (!element || !context || !all.current || columns === 0) return;
+    element.width = Math.round(wide * devicePixelRatio);
+    element.height = rows.length;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(all.current, from, 0, Math.max(1e-6, to - from), rows.length, 0, 0, element.width, rows.length);
+  };
+  const latest = useRef(show);
+  latest.current = show;
+
+  // All of it once, a pixel a value; a part of it is enlarged.
+  useEffect(() => {
     const draw = () => {
-      element.width = count;
-      element.height = rows.length;
+      const picture = document.createElement('canvas');
+      picture.width = Math.max(1, columns);
+      picture.height = Math.max(1, rows.length);
+      const context = picture.getContext('2d');
+      if (!context) return;
       const style = getComputedStyle(document.documentElement);
       context.fillStyle = style.getPropertyValue('--wash');
-      context.fillRect(0, 0, count, rows.length);
+      context.fillRect(0, 0, columns, rows.length);
       context.fillStyle = style.getPropertyValue('--nigh');
       rows.forEach((row, y) => {
-        for (let i = 0; i < count; ++i) {
-          context.globalAlpha = Math.min(1, (row[first + i] ?? 0) / 100);
+        for (let i = 0; i < columns; ++i) {
+          context.globalAlpha = Math.min(1, (row[i] ?? 0) / most);
           context.fillRect(i, y, 1, 1);
         }
       });
-      context.globalAlpha = 1;
+      all.current = picture;
+      latest.current();
     };
     draw();
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     scheme.addEventListener('change', draw);
     return () => scheme.removeEventListener('change', draw);
-  }, [rows, first, last]);
+  }, [rows, most]);
+  useEffect(show, [from, to, wide]);
+
   const look = (event: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
     const row = Math.max(0, Math.min(rows.length - 1, Math.floor(((event.clientY - box.top) / box.height) * rows.length)));
-    const column = first + Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - box.left) / box.width) * count)));
+    const column = Math.max(0, Math.min(columns - 1, Math.floor(from + ((event.clientX - box.left) / box.width) * (to - from))));
     setSaid(say(row, column));
   };
+  const inset = { marginLeft: `${plotInset.left}px`, width: `${wide}px` };
   return (
     <div ref={ref}>
-      <canvas ref={canvas} class="busy-map" style={{ width: `${width}px`, height: `${height}px` }} role="img" aria-label={words} onPointerMove={look} />
-      <p class="ends"><span>{ends[0]}</span><span>{ends[1]}</span></p>
+      <canvas ref={canvas} class="busy-map" style={{ ...inset, height: `${height}px` }} role="img" aria-label={words} onPointerMove={look} />
+      <p class="ends" style={inset}><span>{ends[0]}</span><span>{ends[1]}</span></p>
       <p class="readout">{said || `${names(0)} is the upper row${rows.length > 1 ? `, ${names(rows.length - 1)} the lowest` : ''}.`}</p>
     </div>
   );

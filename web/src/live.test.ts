@@ -46,7 +46,7 @@ describe('what watch decided', () => {
       event(1, 'start'), event(5, 'decision', { moves }), event(6, 'moved'), event(9, 'verified', { predicted: 0.5, measured: 0.4 }), event(20, 'advice', { moves: [] }),
       event(30, 'decision', { moves }), event(33, 'rollback', { predicted: 0.2, measured: -0.1 }), event(40, 'decision', { moves }), event(41, 'failed'), event(60, 'decision', { moves }),
     ]);
-    expect(all.map((one) => one.outcome)).toEqual(['kept', 'taken back', 'failed', 'not verified']);
+    expect(all.map((one) => one.outcome)).toEqual(['kept', 'taken back', 'failed', 'not known yet']);
     expect(all[0]).toMatchObject({ at: 5, predicted: 0.5, measured: 0.4 });
     expect(all[1]).toMatchObject({ measured: -0.1 });
     expect(all[3]!.predicted).toBeCloseTo(0, 9); // twice as fast and half as fast

@@ -108,6 +108,22 @@ export function take(live: Live, state: RunState | WatchState) {
   }
 }
 
+// By the file that it was kept as.
+export const nameOf = (live: { title: string; file?: string }): string => live.file?.replace(/\.html?$/, '') ?? live.title;
+
+// Curves with times of their own on one axis; a curve has null where only others have a value. Names that are alike get a number.
+export function together(curves: { name: string; time: number[]; values: (number | null)[] }[]): { time: number[]; series: Record<string, (number | null)[]> } {
+  const time = [...new Set(curves.flatMap((one) => one.time))].sort((a, b) => a - b);
+  const series: Record<string, (number | null)[]> = {};
+  for (const curve of curves) {
+    let name = curve.name;
+    for (let i = 2; name in series; ++i) name = `${curve.name} (${i})`;
+    const at = new Map(curve.time.map((one, i) => [one, curve.values[i] ?? null]));
+    series[name] = time.map((one) => at.get(one) ?? null);
+  }
+  return { time, series };
+}
+
 export type Connection = 'waiting' | 'open' | 'lost' | 'ended';
 
 // Listens to the feed that this page came from until it says that this is the end. `changed` is called after each news.

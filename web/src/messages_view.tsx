@@ -141,7 +141,7 @@ function MapTable({ map }: { map: RankMap }) {
       <p>{map.verdict}</p>
       <p class="note">Computed from the record; nothing was run so.</p>
       <Rows
-        caption={`Bytes that cross each level on ${map.machine}, ${plural(map.nodes, 'node')}`}
+        caption={`Bytes that cross each level on ${map.machine}, ${plural(map.nodes, 'host')}`}
         table={{
           columns: ['map', ...map.levels.map((one) => `between ${one.name.replace(/([^s])$/, '$1s')}`), 'bytes, each times what its level costs'],
           rows: map.maps.map((one) => [one.name, ...one.crossed.map((value) => bytes(value)), scaled(one.cost).trim()]),
@@ -164,7 +164,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
     <>
       <p class="lead">
         {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {whole(sums.messages)} messages
-        {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} nodes to another.` : ', all on one node.'}
+        {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} hosts to another.` : ', all on one host.'}
       </p>
       <div class="choices">
         <label>
@@ -198,7 +198,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
       <Figure
         title={`${by === 'bytes' ? 'Bytes' : 'Messages'} from rank to rank`}
         name="who-talks-to-whom"
-        note={`From ${traffic.name.split('/').filter(Boolean).pop() ?? 'a record'}; the scale is logarithmic.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the nodes.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
+        note={`From ${traffic.name.split('/').filter(Boolean).pop() ?? 'a record'}; the scale is logarithmic.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the hosts.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
         table={{
           columns: ['from rank', 'to rank', 'bytes', 'messages'],
           rows: pairs.map((one) => [ranksOf(cells, one.from, traffic.ranks), ranksOf(cells, one.to, traffic.ranks), one.bytes, one.messages]),
@@ -223,7 +223,8 @@ export function MessagesView({ page }: { page: Page }) {
         <MapTable key={i} map={one} />
       ))}
       <div class="hint">
-        <h2>{records.length > 0 ? 'A map of the ranks' : 'A record of your program'}</h2>
+        <h2>{records.length === 0 ? 'A record of your program' : maps.length === 0 ? 'Would another map of the ranks help?' : 'A map for other hosts'}</h2>
+        <p>{records.length === 0 ? 'Two commands put it here:' : 'Computed from the record, for so many hosts; nothing is run:'}</p>
         <pre>
           {records.length > 0
             ? 'nigh plan --ranks record --nodes 4 --json > map.json\nnigh report record map.json'

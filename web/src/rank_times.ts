@@ -36,3 +36,18 @@ export function summaryOf(times: RankTimes): string {
   if (rows.length === 1 || percent(most.mpi_seconds) - percent(least.mpi_seconds) < 5) return `${head}, ${function_}; about the same on every rank.${quiet}`;
   return `${head}, ${function_}; the least on ${rowName(least)} (${percent(least.mpi_seconds)} %), for which others may wait, the most on ${rowName(most)} (${percent(most.mpi_seconds)} %).${quiet}`;
 }
+
+// The PUs that a rank keeps busy at each time: the mean of all ranks, and the rows with the least and the most.
+export function busyOf(times: RankTimes): Record<'mean' | 'least' | 'most', number[]> | null {
+  const { cpu } = times;
+  if (!cpu) return null;
+  const there = times.rows.flatMap((row, i) => (row.mpi_seconds > 0 || row.user_seconds > 0 ? [{ values: cpu[i] ?? [], ranks: row.last - row.first + 1 }] : []));
+  if (there.length === 0) return null;
+  const ranks = there.reduce((sum, one) => sum + one.ranks, 0);
+  const of = (value: (at: number) => number) => Array.from({ length: cpu[0]?.length ?? 0 }, (_, at) => value(at) / 100);
+  return {
+    mean: of((at) => there.reduce((sum, one) => sum + (one.values[at] ?? 0) * one.ranks, 0) / ranks),
+    least: of((at) => there.reduce((least, one) => Math.min(least, one.values[at] ?? 0), Infinity)),
+    most: of((at) => there.reduce((most, one) => Math.max(most, one.values[at] ?? 0), 0)),
+  };
+}

@@ -5,20 +5,22 @@ import type { RankTimes } from './documents';
 import { Figure, Rows } from './figure';
 import { HeatRows } from './heat_rows';
 import { binary, plural, short, whole } from './numbers';
-import { duration, rowName, rowsThere, summaryOf } from './rank_times';
+import { busyOf, duration, rowName, rowsThere, summaryOf } from './rank_times';
 import { TimeChart } from './time_chart';
 
 export function RankTimesFigures({ times }: { times: RankTimes }) {
   const columns = times.in_mpi[0]?.length ?? 0;
-  const [range, setRange] = useState<[number, number]>([0, columns - 1]);
+  const [range, setRange] = useState<[number, number]>([0, 1]); // parts of all time
+  const [shown, show] = useState<'mpi' | 'cpu'>('mpi');
   const at = (column: number) => (times.seconds * column) / columns;
   const time = Array.from({ length: columns }, (_, i) => at(i + 0.5));
   const lines = Object.fromEntries(times.functions.flatMap((one) => (one.percent ? [[one.name, one.percent]] : [])));
-  const choose = (low: number, high: number) => {
-    const column = (seconds: number) => Math.max(0, Math.min(columns - 1, Math.floor((seconds / times.seconds) * columns)));
-    setRange([column(low), Math.max(column(low), column(high))]);
-  };
-  const part = range[1] - range[0] + 1 < columns ? `; from ${duration(at(range[0]))} to ${duration(at(range[1] + 1))}` : '';
+  const choose = (low: number, high: number) => setRange([Math.max(0, low / times.seconds), Math.min(1, high / times.seconds)]);
+  const ends: [string, string] = [duration(times.seconds * range[0]), duration(times.seconds * range[1])];
+  const part = range[0] > 0 || range[1] < 1 ? `; from ${ends[0]} to ${ends[1]}` : '';
+  const busy = busyOf(times);
+  const cpu = shown === 'cpu' && times.cpu ? times.cpu : null;
+  const most = cpu ? Math.max(100, ...cpu.map((row) => Math.max(...row))) : 100;
   const groups = times.width > 1;
   const missing = times.ranks - times.told;
   return (
@@ -32,21 +34,46 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
         note="The part of their time that all ranks were in a function, waiting or moving messages, from MPI_Init to MPI_Finalize. Drag to look closer, here and below; double click for all."
         table={{ columns: ['s', ...Object.keys(lines).map((one) => `${one} %`)], rows: time.map((one, i) => [short(one), ...Object.values(lines).map((line) => line[i] ?? 0)]) }}
       >
-        <TimeChart time={time} series={lines} unit="% of the time" words="The part of their time that ranks were in each MPI function, over time" least={0} most={100} onRange={choose} />
+        <TimeChart time={time} series={lines} unit="% of the time" words="The part of their time that ranks were in each MPI function, over time" least={0} most={100} span={[0, times.seconds]} onRange={choose} />
       </Figure>
+      {busy && (
+        <Figure
+          title="CPU time"
+          name="cpu-over-time"
+          note={`PUs that ${groups ? 'a rank of each group of ranks' : 'a rank'} keeps busy, with all its threads. A rank that waits in MPI may be busy, too: libraries look for messages again and again.`}
+          table={{ columns: ['s', 'mean of all', 'least', 'most'], rows: time.map((one, i) => [short(one), short(busy.mean[i]!), short(busy.least[i]!), short(busy.most[i]!)]) }}
+        >
+          <TimeChart time={time} series={{ 'mean of all': busy.mean, least: busy.least, most: busy.most }} unit="PUs of a rank" words="PUs that ranks keep busy, over time" least={0} span={[0, times.seconds]} onRange={choose} />
+        </Figure>
+      )}
       <Figure
         title={groups ? `Each ${times.width} ranks` : 'Each rank'}
-        name="ranks-in-mpi"
-        note={`The darker, the larger the part of its time in MPI${part}. A rank that is pale where others are dark is the one that they wait for.`}
+        name={cpu ? 'cpu-of-ranks' : 'ranks-in-mpi'}
+        note={cpu ? `The darker, the more CPU time${part}; the darkest is ${short(most / 100)} ${most === 100 ? 'PU' : 'PUs'}.` : `The darker, the larger the part of its time in MPI${part}. A rank that is pale where others are dark is the one that they wait for.`}
         table={{
           columns: ['ranks', 'host', 'in MPI, s', 'user, s', 'system, s', 'page faults', 'with reading from disk', 'peak memory'],
           rows: times.rows.map((row) => [rowName(row), row.host, short(row.mpi_seconds), short(row.user_seconds), short(row.system_seconds), whole(row.minor_faults), whole(row.major_faults), binary(row.peak_mib * 2 ** 20)]),
         }}
       >
+        {busy && (
+          <div class="choices">
+            <label>
+              Show{' '}
+              <select value={shown} onChange={(event) => show(event.currentTarget.value as 'mpi' | 'cpu')}>
+                <option value="mpi">time in MPI</option>
+                <option value="cpu">CPU time</option>
+              </select>
+            </label>
+          </div>
+        )}
         <HeatRows
-          ends={[duration(at(range[0])), duration(at(range[1] + 1))]}
-          rows={times.in_mpi} first={range[0]} last={range[1]} names={(row) => rowName(times.rows[row]!)} words={`The part of its time that each of ${plural(times.ranks, 'rank')} was in MPI, over time; the table has the sums`}
-          say={(row, column) => `${rowName(times.rows[row]!)}${times.rows[row]!.host ? ` on ${times.rows[row]!.host}` : ''}, ${duration(at(column + 0.5))}: ${times.in_mpi[row]?.[column] ?? 0} % in MPI${times.most_in_mpi ? `, one of them ${times.most_in_mpi[row]?.[column] ?? 0} %` : ''}`}
+          ends={ends} rows={cpu ?? times.in_mpi} from={range[0] * columns} to={range[1] * columns} most={most} names={(row) => rowName(times.rows[row]!)}
+          words={`${cpu ? 'The CPU time of' : 'The part of its time that'} each of ${plural(times.ranks, 'rank')}${cpu ? '' : ' was in MPI'}, over time; the table has the sums`}
+          say={(row, column) => {
+            const whose = `${rowName(times.rows[row]!)}${times.rows[row]!.host ? ` on ${times.rows[row]!.host}` : ''}, ${duration(at(column + 0.5))}`;
+            const used = times.cpu ? `, ${short((times.cpu[row]?.[column] ?? 0) / 100)} PUs busy` : '';
+            return `${whose}: ${times.in_mpi[row]?.[column] ?? 0} % in MPI${times.most_in_mpi ? `, one of them ${times.most_in_mpi[row]?.[column] ?? 0} %` : ''}${used}`;
+          }}
         />
       </Figure>
       <div class="pictures">

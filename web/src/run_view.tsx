@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-import { documentsOf, type Page } from './documents';
+import { documentsOf, machineOf, type Page } from './documents';
 import { Figure } from './figure';
-import type { Live, RunState } from './live';
+import { type Live, nameOf, type RunState, together } from './live';
 import type { Mark } from './machine';
 import { pusOf } from './machine';
 import { Tree } from './machine_view';
@@ -37,18 +37,17 @@ function seconds(value: number): string {
   return whole < 100 ? `${whole} s` : whole < 6000 ? `${Math.floor(whole / 60)} min ${whole % 60} s` : `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-export function RunView({ page }: { page: Page }) {
-  const live = documentsOf(page, 'nigh-live').find((one) => one.of === 'run');
-  const machine = documentsOf(page, 'nigh-machine')[0];
-  const state = live?.state?.format === 'nigh-run-state' ? live.state : null;
-  if (!live) return null;
+// A run: what it does, where its threads are, its processes.
+function OneRun({ page, live, several }: { page: Page; live: Live & { file?: string }; several: boolean }) {
+  const machine = machineOf(page, live);
+  const state = live.state?.format === 'nigh-run-state' ? live.state : null;
   const pus = machine ? pusOf(machine.tree).length : 0;
   const threads = (state?.processes ?? []).flatMap((process, i) => process.threads.map((thread) => ({ ...thread, pid: process.pid, number: i + 1 }))).sort((a, b) => b.busy - a.busy);
   const working = threads.filter((one) => one.busy >= 0.05).length;
   const moved = Object.values(live.moved).reduce((sum, one) => sum + one, 0);
   return (
-    <section aria-labelledby="title">
-      <h1 id="title">What is it doing now?</h1>
+    <div>
+      {several && <h2 class="bench">{nameOf(live)}</h2>}
       <p class="lead">
         <code>{live.title}</code>{' '}
         {live.ended
@@ -71,21 +70,6 @@ export function RunView({ page }: { page: Page }) {
           <Tree machine={machine} marks={marksOfRun(state)} words={`${machine.title || machine.name}: ${plural(working, 'thread')} at work`} />
         </Figure>
       )}
-      {live.time.length > 1 && (
-        <div class="pictures">
-          {Object.entries({ 'busy PUs': 'PUs that its threads kept busy', 'resident MB': 'Memory' }).map(([name, title]) => (
-            <Figure
-              key={name}
-              title={title}
-              name={name.replace(' ', '-')}
-              note={name === 'busy PUs' ? 'CPU time since the last look, by that time.' : 'Resident memory of all processes in MB; what several share counts for each.'}
-              table={{ columns: ['s', name], rows: live.time.map((at, i) => [Number(at.toFixed(2)), live.series[name]?.[i] ?? '–']) }}
-            >
-              <TimeChart time={live.time} series={{ [name]: live.series[name] ?? [] }} unit={name === 'busy PUs' ? 'PUs' : 'MB'} words={`${title} over time`} />
-            </Figure>
-          ))}
-        </div>
-      )}
       {state && (
         <details>
           <summary>{plural(state.processes.length, 'process', 'processes')}</summary>
@@ -98,7 +82,46 @@ export function RunView({ page }: { page: Page }) {
           </ol>
         </details>
       )}
-      <p class="note">Nothing is read from the program while no page is open; so the curves begin when this one was opened.</p>
+    </div>
+  );
+}
+
+export function RunView({ page }: { page: Page }) {
+  const lives = documentsOf(page, 'nigh-live').filter((one) => one.of === 'run');
+  const several = lives.length > 1;
+  return (
+    <section aria-labelledby="title">
+      <h1 id="title">{several ? 'What did they do?' : 'What is it doing now?'}</h1>
+      {several && <p class="lead">{plural(lives.length, 'run')} that were kept; curves begin where each run began.</p>}
+      {several && <RunCurves lives={lives} />}
+      <div class={several ? 'pictures' : ''}>
+        {lives.map((one, i) => <OneRun key={i} page={page} live={one} several={several} />)}
+      </div>
+      {!several && <RunCurves lives={lives} />}
+      <p class="note">Nothing is read from a program while no page is open; so curves begin when one was opened.</p>
     </section>
+  );
+}
+
+function RunCurves({ lives }: { lives: (Live & { file?: string })[] }) {
+  const shown = lives.filter((one) => one.time.length > 1);
+  if (shown.length === 0) return null;
+  return (
+    <div class="pictures">
+      {Object.entries({ 'busy PUs': 'PUs that threads kept busy', 'resident MB': 'Memory' }).map(([name, title]) => {
+        const { time, series } = together(shown.map((one) => ({ name: shown.length === 1 ? name : nameOf(one), time: one.time, values: one.series[name] ?? [] })));
+        return (
+          <Figure
+            key={name}
+            title={title}
+            name={name.replace(' ', '-')}
+            note={name === 'busy PUs' ? 'CPU time since the last look, by that time.' : 'Resident memory of all processes in MB; what several share counts for each.'}
+            table={{ columns: ['s', ...Object.keys(series)], rows: time.map((at, i) => [Number(at.toFixed(2)), ...Object.values(series).map((one) => one[i] ?? '–')]) }}
+          >
+            <TimeChart time={time} series={series} unit={name === 'busy PUs' ? 'PUs' : 'MB'} words={`${title} over time`} joined={shown.length > 1} />
+          </Figure>
+        );
+      })}
+    </div>
   );
 }

@@ -13,11 +13,15 @@ export interface Mark {
   text: string;
 }
 
+// Between the edges of a chart and of its lines, in CSS pixels.
+export const plotInset = { left: 74, right: 16 };
+const labelSize = 18;
+
 const colours = ['--nigh', '--slow', '--good', '--other', '--bad', '--ink'];
 const dashes = [[], [6, 3], [2, 2], [9, 3, 2, 3]];
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number; axis?: string; onRange?: (low: number, high: number) => void }) {
+export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number; axis?: string; span?: [number, number]; joined?: boolean; onRange?: (low: number, high: number) => void }) {
   const { ref, width } = useWidth();
   const plot = useRef<uPlot | null>(null);
   const zoomed = useRef(false);
@@ -34,17 +38,18 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
     if (!element) return;
     const make = () => {
       plot.current?.destroy();
-      const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line') }, font: '11.5px ui-sans-serif,system-ui,sans-serif', labelFont: '11.5px ui-sans-serif,system-ui,sans-serif', labelSize: 18 };
+      const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line') }, font: '11.5px ui-sans-serif,system-ui,sans-serif', labelFont: '11.5px ui-sans-serif,system-ui,sans-serif', labelSize };
       plot.current = new uPlot(
         {
           width,
           height: 220,
-          scales: { x: { time: false }, y: { range: (_, low, high) => [least ?? Math.min(0, low ?? 0), most ?? Math.max(high ?? 1, 1e-9) * 1.08] } },
-          axes: [{ ...axis, label: props.axis ?? 'seconds since the start' }, { ...axis, label: props.unit, size: 56, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
+          padding: [10, plotInset.right, 0, 0],
+          scales: { x: { time: false, ...(props.span && { range: (_, low, high) => (zoomed.current ? [low, high] : props.span!) }) }, y: { range: (_, low, high) => [least ?? Math.min(0, low ?? 0), most ?? Math.max(high ?? 1, 1e-9) * 1.08] } },
+          axes: [{ ...axis, label: props.axis ?? 'seconds since the start' }, { ...axis, label: props.unit, size: plotInset.left - labelSize, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
           series: [
             { label: props.axis?.split(' ')[0] ?? 's', value: (_, value) => (value === null ? '–' : short(value)) },
             ...names.map((label, i) => ({
-              label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[Math.floor(i / colours.length) % dashes.length]!, spanGaps: false,
+              label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[Math.floor(i / colours.length) % dashes.length]!, spanGaps: props.joined ?? false,
               points: { show: false }, value: (_: uPlot, value: number | null) => (value === null ? '–' : short(value)),
             })),
           ],
@@ -62,7 +67,7 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
         data,
         element,
       );
-      plot.current.over.addEventListener('dblclick', () => { zoomed.current = false; });
+      plot.current.over.addEventListener('dblclick', () => { zoomed.current = false; }, true); // before uPlot shows all again
     };
     make();
     const scheme = matchMedia('(prefers-color-scheme: dark)');
@@ -78,7 +83,7 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
 
   const keys = (event: KeyboardEvent) => {
     const self = plot.current;
-    const [first, last] = [props.time[0] ?? 0, props.time[props.time.length - 1] ?? 1];
+    const [first, last] = props.span ?? [props.time[0] ?? 0, props.time[props.time.length - 1] ?? 1];
     const low = self?.scales.x?.min ?? first;
     const high = self?.scales.x?.max ?? last;
     const part = (high - low) / 4;

@@ -14,17 +14,15 @@ const rowName = (trace: Trace, row: number) => (trace.width === 1 ? `PE ${row}` 
 
 function TraceFigures({ trace }: { trace: Trace }) {
   const columns = trace.busy[0]?.length ?? 0;
-  const [range, setRange] = useState<[number, number]>([0, columns - 1]);
+  const [range, setRange] = useState<[number, number]>([0, 1]); // parts of all time
   const time = Array.from({ length: columns }, (_, i) => (trace.ms * (i + 0.5)) / columns);
   const weights = trace.busy.map((_, row) => Math.min(trace.width, trace.pes - row * trace.width));
   const all = time.map((_, i) => trace.busy.reduce((sum, row, k) => sum + (row[i] ?? 0) * weights[k]!, 0) / trace.pes);
   const mean = all.reduce((sum, one) => sum + one, 0) / (columns || 1);
   const least = trace.mean.indexOf(Math.min(...trace.mean));
   const most = trace.mean.indexOf(Math.max(...trace.mean));
-  const choose = (low: number, high: number) => {
-    const at = (ms: number) => Math.max(0, Math.min(columns - 1, Math.floor((ms / trace.ms) * columns)));
-    setRange([at(low), Math.max(at(low), at(high))]);
-  };
+  const choose = (low: number, high: number) => setRange([Math.max(0, low / trace.ms), Math.min(1, high / trace.ms)]);
+  const ends: [string, string] = [`${short(trace.ms * range[0])} ms`, `${short(trace.ms * range[1])} ms`];
   return (
     <>
       <h2 class="bench">{trace.name}</h2>
@@ -33,17 +31,16 @@ function TraceFigures({ trace }: { trace: Trace }) {
         {trace.mean.length > 1 && Math.round(trace.mean[most]!) > Math.round(trace.mean[least]!) && `; the most ${rowName(trace, most)} with ${Math.round(trace.mean[most]!)} %, the least ${rowName(trace, least)} with ${Math.round(trace.mean[least]!)} %`}.
       </p>
       <Figure title="All PEs" name="utilisation" note="The part of their time in which PEs ran entry methods. Drag to look closer, here and below; double click for all." table={{ columns: ['ms', '% busy'], rows: time.map((at, i) => [short(at), Math.round(all[i]!)]) }}>
-        <TimeChart time={time} series={{ 'all PEs': all }} unit="% busy" words="How busy all PEs were over time" axis="ms since the start" least={0} most={100} onRange={choose} />
+        <TimeChart time={time} series={{ 'all PEs': all }} unit="% busy" words="How busy all PEs were over time" axis="ms since the start" least={0} most={100} span={[0, trace.ms]} onRange={choose} />
       </Figure>
       <Figure
         title="Each PE"
         name="busy-pes"
-        note={`A row is ${trace.width === 1 ? 'a PE' : `${trace.width} PEs`}, from ${rowName(trace, 0)} above; the darker, the busier${range[1] - range[0] + 1 < columns ? `; from ${short((trace.ms * range[0]) / columns)} to ${short((trace.ms * (range[1] + 1)) / columns)} ms` : ''}. What is pale on one PE and dark on another is what balance() can even out.`}
+        note={`A row is ${trace.width === 1 ? 'a PE' : `${trace.width} PEs`}, from ${rowName(trace, 0)} above; the darker, the busier${range[0] > 0 || range[1] < 1 ? `; from ${ends[0]} to ${ends[1]}` : ''}. What is pale on one PE and dark on another is what balance() can even out.`}
         table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
       >
         <HeatRows
-          ends={[`${short((trace.ms * range[0]) / columns)} ms`, `${short((trace.ms * (range[1] + 1)) / columns)} ms`]}
-          rows={trace.busy} first={range[0]} last={range[1]} names={(row) => rowName(trace, row)} words={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`}
+          ends={ends} rows={trace.busy} from={range[0] * columns} to={range[1] * columns} most={100} names={(row) => rowName(trace, row)} words={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`}
           say={(row, column) => `${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`}
         />
       </Figure>

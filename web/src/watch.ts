@@ -3,13 +3,13 @@
 //
 // What nigh watch decided, and what came of it, from its events and its state.
 import { documentsOf, type Page } from './documents';
-import type { Live, WatchEvent, WatchState } from './live';
+import { type Live, nameOf, type WatchEvent, type WatchState } from './live';
 
 export interface Watched {
   title: string;
   state: WatchState | null;
   events: WatchEvent[];
-  live?: Live;
+  live?: Live & { file?: string };
 }
 
 export interface Decision {
@@ -18,12 +18,12 @@ export interface Decision {
   moves: NonNullable<WatchEvent['moves']>;
   predicted: number | null; // gain of speed by the link model: 0.1 is 10 %
   measured: number | null; // the same for where accesses go after it
-  outcome: 'kept' | 'taken back' | 'failed' | 'not verified' | 'advice';
+  outcome: 'kept' | 'taken back' | 'failed' | 'not known yet' | 'advice';
 }
 
 export function watchedOf(page: Page): Watched[] {
   return [
-    ...documentsOf(page, 'nigh-live').filter((one) => one.of === 'watch').map((live): Watched => ({ title: live.title, state: live.state?.format === 'nigh-watch' ? live.state : null, events: live.events, live })),
+    ...documentsOf(page, 'nigh-live').filter((one) => one.of === 'watch').map((live): Watched => ({ title: nameOf(live), state: live.state?.format === 'nigh-watch' ? live.state : null, events: live.events, live })),
     ...documentsOf(page, 'nigh-watch').map((state): Watched => ({ title: state.file ?? state.machine, state, events: state.events ?? [] })),
     ...documentsOf(page, 'nigh-watch-log').map((log): Watched => ({ title: log.file ?? 'a log', state: null, events: log.events })),
   ];
@@ -39,10 +39,10 @@ export function decisionsOf(events: WatchEvent[]): Decision[] {
   const out: Decision[] = [];
   for (const event of events) {
     const last = out[out.length - 1];
-    const open = last?.outcome === 'not verified' ? last : undefined;
+    const open = last?.outcome === 'not known yet' ? last : undefined;
     if (event.kind === 'decision' || (event.kind === 'advice' && (event.moves ?? []).length > 0)) {
       const moves = event.moves ?? [];
-      out.push({ at: event.elapsed, sentence: event.sentence, moves, predicted: predictedBy(moves), measured: null, outcome: event.kind === 'advice' ? 'advice' : 'not verified' });
+      out.push({ at: event.elapsed, sentence: event.sentence, moves, predicted: predictedBy(moves), measured: null, outcome: event.kind === 'advice' ? 'advice' : 'not known yet' });
     } else if (open && (event.kind === 'verified' || event.kind === 'rollback')) {
       open.outcome = event.kind === 'verified' ? 'kept' : 'taken back';
       open.predicted = event.predicted ?? open.predicted;
@@ -88,3 +88,7 @@ export function placesOf(state: WatchState, application: WatchState['application
   }));
   return state.nodes.map(({ node }, j) => ({ node, threads: threads.get(node) ?? 0, share: application.traffic.reduce((sum, row) => sum + (row[j] ?? 0), 0) }));
 }
+
+// Kinds of events as a reader should take them: what watch verifies and measures is accesses, not time.
+const kindNames: Record<string, string> = { verified: 'kept', rollback: 'taken back', measured: 'meter' };
+export const kindName = (kind: string) => kindNames[kind] ?? kind;

@@ -3,11 +3,11 @@
 import { useState } from 'preact/hooks';
 import type { Page } from './documents';
 import { Figure, useWidth } from './figure';
-import type { WatchState } from './live';
+import { nameOf, together, type WatchState } from './live';
 import { bytes, plural, short } from './numbers';
 import { endOf } from './run_view';
 import { TimeChart } from './time_chart';
-import { type Decision, decisionsOf, gain, placesOf, sentenceOf, type Watched, watchedOf } from './watch';
+import { type Decision, decisionsOf, gain, kindName, placesOf, sentenceOf, type Watched, watchedOf } from './watch';
 
 // "a: threads of nodes 0,1 to 2,3, 5 MB of pages; b: ..." has "threads of nodes 0,1 to 2,3" of a.
 function wordsOf(decision: Decision, application: string): string {
@@ -159,6 +159,23 @@ function OverTime({ live }: { live: NonNullable<Watched['live']> }) {
   );
 }
 
+// Of several runs that were watched and kept: all threads of each.
+function SideBySide({ all }: { all: Watched[] }) {
+  const lives = all.flatMap((one) => (one.live && one.live.time.length > 1 ? [one.live] : []));
+  if (lives.length < 2) return null;
+  const { time, series } = together(lives.map((one) => ({ name: nameOf(one), time: one.time, values: one.series['all threads'] ?? [] })));
+  return (
+    <Figure
+      title="Local accesses of all threads, run by run"
+      name="local-of-runs"
+      note="The part of accesses that goes to memory of the node where the thread is; each run from its own beginning."
+      table={{ columns: ['s', ...Object.keys(series)], rows: time.map((at, i) => [Number(at.toFixed(2)), ...Object.values(series).map((one) => one[i] ?? '–')]) }}
+    >
+      <TimeChart time={time} series={series} unit="% local" words="Local accesses of each run over time" least={0} most={100} joined />
+    </Figure>
+  );
+}
+
 export function WatchView({ page }: { page: Page }) {
   const all = watchedOf(page);
   const [chosen, choose] = useState(0);
@@ -180,6 +197,7 @@ export function WatchView({ page }: { page: Page }) {
           {state.simulated ? 'The simulator tells it all accesses.' : `Accesses are seen by ${state.meter.name} (level ${state.meter.level}), which can be believed to ${Math.round(100 * state.meter.confidence)} %. It costs ${short(Number((100 * state.own_cost).toPrecision(2)))} % of a core.`}
         </p>
       )}
+      <SideBySide all={all} />
       {all.length > 1 && (
         <div class="choices">
           <label>
@@ -212,7 +230,7 @@ export function WatchView({ page }: { page: Page }) {
             Only{' '}
             <select value={kind} onChange={(event) => pick(event.currentTarget.value)}>
               <option value="">everything</option>
-              {kinds.map((each) => <option key={each} value={each}>{each}</option>)}
+              {kinds.map((each) => <option key={each} value={each}>{kindName(each)}</option>)}
             </select>
           </label>
         </div>
@@ -221,7 +239,7 @@ export function WatchView({ page }: { page: Page }) {
       <ol class="events" tabIndex={0} aria-label="Events, the newest first">
         {shown.slice(0, 200).map((event, i) => (
           <li key={shown.length - i}>
-            <span class="at">{short(Number(event.elapsed.toFixed(1)))} s</span> <b>{event.kind}</b> {event.sentence}
+            <span class="at">{short(Number(event.elapsed.toFixed(1)))} s</span> <b>{kindName(event.kind)}</b> {event.sentence}
           </li>
         ))}
       </ol>
