@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -146,13 +147,14 @@ std::string size_of(std::uint64_t bytes) {
 
 std::string sentence(const Verdict& verdict) {
   if (verdict.bytes == 0) return "no message was long enough to be counted";
-  // Rounded down: 100 % is all of it.
+  // 100 % is all of it.
   const auto percent_of = [&](std::uint64_t bytes) {
-    return static_cast<unsigned>(static_cast<double>(bytes) * 100 / static_cast<double>(verdict.bytes));
+    const double exact = 100 * static_cast<double>(bytes) / static_cast<double>(verdict.bytes);
+    return bytes == verdict.bytes ? 100 : static_cast<int>(std::min(99L, std::lround(exact)));
   };
   std::string out =
       std::to_string(percent_of(verdict.one_copy)) + " % of " + size_of(verdict.bytes) + " in one copy";
-  if (const unsigned percent = percent_of(verdict.two_copies); percent > 0)
+  if (const int percent = percent_of(verdict.two_copies); percent > 0)
     out += ", " + std::to_string(percent) + " % in two";
   if (verdict.rest != 0)
     out += "; largest rest: " + size_of(verdict.rest) + " of " + function_names[verdict.function] + " (" +

@@ -32,7 +32,7 @@ export function viewsOf(page: Page): View[] {
   const seen = has('nigh-live');
   const decisions: View = { id: 'decisions', title: 'Decisions', draw: (page) => <WatchView page={page} /> };
   const all: [boolean, View][] = [
-    [documentsOf(page, 'nigh-live').some((one) => one.of === 'run'), { id: 'now', title: 'Now', draw: (page) => <RunView page={page} /> }],
+    [documentsOf(page, 'nigh-live').some((one) => one.of === 'run'), { id: 'now', title: page.live ? 'Now' : 'Runs', draw: (page) => <RunView page={page} /> }],
     [seen && watchedOf(page).length > 0, decisions],
     [!seen || has('nigh-compare', 'nigh-tune', 'nigh-programs', 'nigh-bench'), { id: 'gains', title: 'Gains', draw: (page) => <GainsView page={page} /> }],
     [!seen || has('nigh-machine'), { id: 'machine', title: 'Machine', draw: (page) => <MachineView page={page} /> }],

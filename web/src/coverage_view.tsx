@@ -6,21 +6,27 @@ import { type Account, documentsOf, type Page } from './documents';
 import { Figure, useWidth } from './figure';
 import { bytes, plural, scaled } from './numbers';
 
-// A bar for each function: what nigh carried is filled, what it left to the library is hatched.
-function Bars({ rows }: { rows: Row[] }) {
+// Directions of hatching, by reason.
+const patterns = [45, 135, 90, 0];
+
+// A bar for each function: what nigh carried is filled, what it left to the library is hatched, each reason in its own way. `most`: the bytes of the longest bar of all accounts.
+function Bars({ rows, most }: { rows: Row[]; most: number }) {
   const { ref, width } = useWidth();
   const narrow = width < 620;
+  const kinds = Object.keys(reasonTexts);
   const left = narrow ? 8 : 210;
   const right = narrow ? 8 : 330;
   const high = narrow ? 46 : 30;
-  const x = scaleLinear([0, Math.max(1, ...rows.map((one) => one.ours + one.left))], [0, width - left - right]);
+  const x = scaleLinear([0, Math.max(1, most)], [0, width - left - right]);
   return (
     <div ref={ref}>
       <svg width={width} height={rows.length * high + 8} role="img" aria-label="Bytes of each MPI function that nigh carried, and that it left to the library">
         <defs>
-          <pattern id="left-to-library" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <line class="left-hatch" x1="0" x2="0" y1="0" y2="6" />
-          </pattern>
+          {patterns.map((turn, i) => (
+            <pattern key={turn} id={`left-${i}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform={`rotate(${turn})`}>
+              <line class="left-hatch" x1="0" x2="0" y1="0" y2="6" />
+            </pattern>
+          ))}
         </defs>
         {rows.map((one, i) => {
           const y = i * high + (narrow ? 22 : 6);
@@ -32,8 +38,16 @@ function Bars({ rows }: { rows: Row[] }) {
             <g key={one.name}>
               <text class="name" x={narrow ? left : left - 10} y={narrow ? y - 6 : y + 14} text-anchor={narrow ? 'start' : 'end'}>{one.name}</text>
               <rect class="carried" x={left} y={y} width={x(one.ours)} height={18} />
-              <rect class="left-rect" x={left + x(one.ours)} y={y} width={x(one.left)} height={18} />
-              <rect x={left + x(one.ours)} y={y} width={x(one.left)} height={18} fill="url(#left-to-library)" />
+              {one.reasons.map((reason, j) => {
+                const start = left + x(one.ours) + one.reasons.slice(0, j).reduce((sum, before) => sum + x(before.bytes), 0);
+                const wide = Math.max(0, x(reason.bytes) - (j + 1 < one.reasons.length ? 1 : 0));
+                return (
+                  <g key={reason.name}>
+                    <rect class="left-rect" x={start} y={y} width={wide} height={18} />
+                    <rect x={start} y={y} width={wide} height={18} fill={`url(#left-${kinds.indexOf(reason.name) % patterns.length})`} />
+                  </g>
+                );
+              })}
               <text class="soft" x={narrow ? width - right : left + x(one.ours + one.left) + 8} y={narrow ? y - 6 : y + 13} text-anchor={narrow ? 'end' : 'start'}>{words}</text>
               <title>{[`${one.name}: ${bytes(one.ours)} in ${scaled(one.calls.ours)} calls carried by nigh`, ...one.reasons.map((reason) => `${bytes(reason.bytes)} in ${scaled(reason.calls)} calls left: ${reasonTexts[reason.name]}`)].join('; ')}</title>
             </g>
@@ -44,7 +58,7 @@ function Bars({ rows }: { rows: Row[] }) {
   );
 }
 
-function AccountFigure({ account, several }: { account: Account & { file?: string }; several: boolean }) {
+function AccountFigure({ account, several, most }: { account: Account & { file?: string }; several: boolean; most: number }) {
   const rows = rowsOf(account);
   const reasons = new Set(rows.flatMap((one) => one.reasons.map((reason) => reason.name)));
   return (
@@ -53,13 +67,13 @@ function AccountFigure({ account, several }: { account: Account & { file?: strin
       <Figure
         title={`${account.program || account.file ? `${account.program || account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
         name={`coverage-${account.host}`}
-        note={`Filled: carried by nigh; hatched: left to the library.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
+        note={`Filled: carried by nigh; hatched: left to the library, each reason in its direction.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
         table={{
           columns: ['function', 'bytes by nigh', 'calls by nigh', 'bytes left', 'calls left', 'why'],
           rows: rows.map((one) => [one.name, one.ours, one.calls.ours, one.left, one.calls.left, one.reasons.map((reason) => `${reason.name} ${reason.calls}`).join(', ')]),
         }}
       >
-        <Bars rows={rows.slice(0, 40)} />
+        <Bars rows={rows.slice(0, 40)} most={most} />
       </Figure>
       {(account.space ?? []).length > 0 && (
         <details>
@@ -80,12 +94,13 @@ function totalWords(accounts: Account[]): string {
 
 export function CoverageView({ page }: { page: Page }) {
   const accounts = documentsOf(page, 'nigh-mpi-account');
+  const most = Math.max(1, ...accounts.flatMap(rowsOf).map((one) => one.ours + one.left));
   return (
     <section aria-labelledby="title">
       <h1 id="title">What did nigh carry?</h1>
       {accounts.length > 1 && <p class="lead">{totalWords(accounts)}</p>}
       {accounts.map((one, i) => (
-        <AccountFigure key={i} account={one} several={accounts.length > 1} />
+        <AccountFigure key={i} account={one} several={accounts.length > 1} most={most} />
       ))}
     </section>
   );

@@ -93,7 +93,7 @@ export function costsOf(gains: Gain[]): string {
   };
   const programs = gains.filter((one) => one.kind === 'program');
   const parts = [words('memory at its peak', programs.map((one) => one.memory)), words('CPU time', programs.map((one) => one.cpu))].filter((one) => one !== '');
-  return parts.length === 0 ? '' : `It takes ${parts.join(', and ')}.`;
+  return parts.length === 0 ? '' : `For that ${programs.length === 1 ? 'it takes' : 'they take'} ${parts.join(', and ')}.`;
 }
 
 // One sentence for all programs, or for the benchmarks where there is no program.

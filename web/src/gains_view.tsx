@@ -44,7 +44,7 @@ function Intervals({ gains }: { gains: Gain[] }) {
             <text class="soft" x={x(one)} y={top + gains.length * high + 15} text-anchor="middle">{one}</text>
           </g>
         ))}
-        <text class="soft" x={(left + width - right) / 2} y={height - 6} text-anchor="middle">time with nigh / time without it (less is better)</text>
+        <text class="soft" x={(left + width - right) / 2} y={height - 6} text-anchor="middle">time with nigh / time without it, logarithmic (less is better)</text>
         {gains.map((one, i) => {
           const y = top + i * high + (narrow ? 38 : high / 2);
           const kind = `${one.verdict.replace(' ', '-')} ${one.kind}`;
@@ -84,7 +84,7 @@ export function GainsView({ page }: { page: Page }) {
         <Figure
           title="Programs"
           name="gains-of-programs"
-          note="Each program ran with and without nigh by turns. The line is the 95 % interval of the ratio, the dot its median; where the line crosses 1, there is no difference to be seen."
+          note="Each program ran with and without nigh by turns, as often as the table says. The line is the 95 % interval of the ratio, the dot its median; where the line crosses 1, there is no difference to be seen."
           table={{
             columns: [...table(programs).columns, 'memory with / without', 'CPU time with / without'],
             rows: table(programs).rows.map((row, i) => [...row, ...[programs[i]!.memory, programs[i]!.cpu].map((one) => (one ? ratio(one.median) : '–'))]),

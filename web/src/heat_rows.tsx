@@ -6,9 +6,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWidth } from './figure';
 import { plotInset } from './time_chart';
 
-// Rows of equally long columns, of which [from, to], in columns and parts of them, are shown; `most` is the darkest value. `say` is
-// the text of one place, `ends` the times at the left and the right edge.
-export function HeatRows({ rows, from, to, most, names, words, say, ends }: { rows: number[][]; from: number; to: number; most: number; names: (row: number) => string; words: string; say: (row: number, column: number) => string; ends: [string, string] }) {
+// Rows of equally long columns, of which [from, to], in columns and parts of them, are shown; `most` is the darkest value, which `scale`
+// says in words. `say` is the text of one place, `ends` the times at the left and the right edge.
+export function HeatRows({ rows, from, to, most, scale, names, words, say, ends }: { rows: number[][]; from: number; to: number; most: number; scale: string; names: (row: number) => string; words: string; say: (row: number, column: number) => string; ends: [string, string] }) {
   const { ref, width } = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const all = useRef<HTMLCanvasElement | null>(null);
@@ -64,11 +64,18 @@ export function HeatRows({ rows, from, to, most, names, words, say, ends }: { ro
     setSaid(say(row, column));
   };
   const inset = { marginLeft: `${plotInset.left}px`, width: `${wide}px` };
+  // Names of rows, as many as there is room for.
+  const every = Math.max(1, Math.ceil(16 / (height / rows.length)));
+  const labels = rows.map((_, row) => row).filter((row) => row % every === 0);
   return (
-    <div ref={ref}>
+    <div ref={ref} class="heat-rows">
+      <div class="row-names" aria-hidden="true" style={{ height: `${height}px`, width: `${plotInset.left - 6}px` }}>
+        {labels.map((row) => <span key={row} style={{ top: `${((row + 0.5) * height) / rows.length}px` }}>{names(row).replace(/ to .*/, '')}</span>)}
+      </div>
       <canvas ref={canvas} class="busy-map" style={{ ...inset, height: `${height}px` }} role="img" aria-label={words} onPointerMove={look} />
       <p class="ends" style={inset}><span>{ends[0]}</span><span>{ends[1]}</span></p>
-      <p class="readout">{said || `${names(0)} is the upper row${rows.length > 1 ? `, ${names(rows.length - 1)} the lowest` : ''}.`}</p>
+      <p class="ramp" style={{ marginLeft: inset.marginLeft }}>0 <i class="row-ramp" /> {scale}</p>
+      <p class="readout">{said || 'Point at a place to read it.'}</p>
     </div>
   );
 }

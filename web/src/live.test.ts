@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from 'vitest';
-import { emptyLive, type RunState, take, thin, type WatchEvent, type WatchState } from './live';
+import { emptyLive, nameOf, type RunState, take, thin, together, type WatchEvent, type WatchState } from './live';
 import { marksOfRun } from './run_view';
 import { decisionsOf, placesOf, sentenceOf } from './watch';
 
@@ -34,6 +34,15 @@ describe('what a run tells', () => {
     expect(Math.max(...live.series['busy PUs']!.map(Number))).toBe(99);
     expect(live.time).toEqual([...live.time].sort((a, b) => a - b));
     expect(live.time[live.time.length - 1]).toBe(5000);
+  });
+});
+
+describe('runs that were kept', () => {
+  it('stand on one axis', () => {
+    expect(together([{ name: 'a', time: [1, 3], values: [10, 30] }, { name: 'a', time: [2, 3], values: [null, 5] }])).toEqual({
+      time: [1, 2, 3], series: { a: [10, null, 30], 'a (2)': [null, null, 5] },
+    });
+    expect([nameOf({ title: 'app', file: 'first.html' }), nameOf({ title: 'app' })]).toEqual(['first', 'app']);
   });
 });
 

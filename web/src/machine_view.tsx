@@ -71,7 +71,7 @@ function noteOf(matrix: Matrix, nodes: number[]): string {
   const unsure = [...new Set(matrix.values.flatMap((row, i) => row.map((_, j) => matrix.source(i, j))).filter((one) => one !== 'measured'))].map((one) => sources[one] ?? one);
   return [
     `${matrix.key === 'distance' ? 'Relative to a local access, which is 10' : `In ${matrix.unit}`}; ${matrix.more ? 'more' : 'less'} is better, and the stronger colour.`,
-    weakest ? `The weakest: from the memory of node ${nodes[weakest.j] ?? weakest.j} to the CPUs of node ${nodes[weakest.i] ?? weakest.i}, ${short(weakest.value)}, ${sources[weakest.source] ?? weakest.source}${alike > 1 ? `; ${alike - 1} more are as weak` : ''}.` : '',
+    weakest ? `${alike > 1 ? `${alike} are the weakest, one of them` : 'The weakest:'} from the memory of node ${nodes[weakest.j] ?? weakest.j} to the CPUs of node ${nodes[weakest.i] ?? weakest.i}, ${short(weakest.value)}, ${sources[weakest.source] ?? weakest.source}.` : '',
     unsure.length > 0 ? `Hatched is not measured, but ${unsure.join(' or ')}.` : 'All are measured.',
   ].join(' ');
 }

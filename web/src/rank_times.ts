@@ -34,20 +34,52 @@ export function summaryOf(times: RankTimes): string {
   const least = rows.reduce((a, b) => (b.mpi_seconds < a.mpi_seconds ? b : a));
   const function_ = `the most in ${first.name} (${percent(first.seconds / Math.max(1, times.told))} %)`;
   if (rows.length === 1 || percent(most.mpi_seconds) - percent(least.mpi_seconds) < 5) return `${head}, ${function_}; about the same on every rank.${quiet}`;
+  const late = lateOf(times);
+  if (late) {
+    const busy = late.busy === null ? '' : late.busy < 0.9 ? `, while it keeps ${Number(late.busy.toFixed(2))} PUs busy: it waits for something else than MPI, or shares its PU` : ', and works: it has more to do, or runs more slowly';
+    return `${head}, ${function_}. From ${duration(late.from)} on ${rowName(late.row)} is in MPI for ${Math.round(late.its)} % of the time, others for ${Math.round(late.others)} %: they wait for it${busy}.${quiet}`;
+  }
   return `${head}, ${function_}; the least on ${rowName(least)} (${percent(least.mpi_seconds)} %), for which others may wait, the most on ${rowName(most)} (${percent(most.mpi_seconds)} %).${quiet}`;
 }
 
-// The PUs that a rank keeps busy at each time: the mean of all ranks, and the rows with the least and the most.
-export function busyOf(times: RankTimes): Record<'mean' | 'least' | 'most', number[]> | null {
+// When the row that is least in MPI begins to be far less in it than the others, and what its CPU time does then.
+export function lateOf(times: RankTimes): { row: Row; from: number; its: number; others: number; busy: number | null } | null {
+  const there = times.rows.flatMap((row, i) => (row.mpi_seconds > 0 || row.user_seconds > 0 ? [i] : []));
+  const columns = times.in_mpi[0]?.length ?? 0;
+  if (there.length < 2 || columns < 8) return null;
+  const late = there.reduce((a, b) => (times.rows[b]!.mpi_seconds < times.rows[a]!.mpi_seconds ? b : a));
+  const mean = (rows: number[], from: number, values: number[][]) => {
+    let sum = 0;
+    for (const row of rows) for (let i = from; i < columns; ++i) sum += values[row]?.[i] ?? 0;
+    return sum / (rows.length * (columns - from));
+  };
+  const others = there.filter((one) => one !== late);
+  // The beginning of the part, to the end, in which the difference is the largest sum beyond its mean.
+  const less = Array.from({ length: columns }, (_, i) => others.reduce((sum, row) => sum + (times.in_mpi[row]?.[i] ?? 0), 0) / others.length - (times.in_mpi[late]?.[i] ?? 0));
+  const usual = less.reduce((sum, one) => sum + one, 0) / columns;
+  let from = 0;
+  let best = 0;
+  let sum = 0;
+  for (let i = columns - 1; i >= 0; --i) {
+    sum += less[i]! - usual;
+    if (sum > best) [best, from] = [sum, i];
+  }
+  const [its, all] = [mean([late], from, times.in_mpi), mean(others, from, times.in_mpi)];
+  if (all - its < 10) return null;
+  return { row: times.rows[late]!, from: (times.seconds * from) / columns, its, others: all, busy: times.cpu ? mean([late], from, times.cpu) / 100 : null };
+}
+
+// The PUs that a rank keeps busy at each time: the mean of all, and the rows with the least and the most CPU time.
+export function busyOf(times: RankTimes): Record<string, number[]> | null {
   const { cpu } = times;
   if (!cpu) return null;
-  const there = times.rows.flatMap((row, i) => (row.mpi_seconds > 0 || row.user_seconds > 0 ? [{ values: cpu[i] ?? [], ranks: row.last - row.first + 1 }] : []));
+  const there = times.rows.flatMap((row, i) => (row.mpi_seconds > 0 || row.user_seconds > 0 ? [{ row, values: cpu[i] ?? [], ranks: row.last - row.first + 1, sum: (cpu[i] ?? []).reduce((sum, one) => sum + one, 0) }] : []));
   if (there.length === 0) return null;
   const ranks = there.reduce((sum, one) => sum + one.ranks, 0);
-  const of = (value: (at: number) => number) => Array.from({ length: cpu[0]?.length ?? 0 }, (_, at) => value(at) / 100);
-  return {
-    mean: of((at) => there.reduce((sum, one) => sum + (one.values[at] ?? 0) * one.ranks, 0) / ranks),
-    least: of((at) => there.reduce((least, one) => Math.min(least, one.values[at] ?? 0), Infinity)),
-    most: of((at) => there.reduce((most, one) => Math.max(most, one.values[at] ?? 0), 0)),
-  };
+  const mean = Array.from({ length: cpu[0]?.length ?? 0 }, (_, at) => there.reduce((sum, one) => sum + (one.values[at] ?? 0) * one.ranks, 0) / ranks / 100);
+  const least = there.reduce((a, b) => (b.sum < a.sum ? b : a));
+  const most = there.reduce((a, b) => (b.sum > a.sum ? b : a));
+  const of = (one: (typeof there)[number]) => one.values.map((value) => value / 100);
+  if (least === most) return { [rowName(least.row)]: of(least) };
+  return { 'mean of all': mean, [`the least: ${rowName(least.row)}`]: of(least), [`the most: ${rowName(most.row)}`]: of(most) };
 }

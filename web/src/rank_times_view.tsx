@@ -25,7 +25,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
   const missing = times.ranks - times.told;
   return (
     <>
-      <h2 class="bench">{times.name}</h2>
+      <h2 class="bench">{times.name.split('/').filter(Boolean).pop() ?? times.name}</h2>
       <p class="lead">{summaryOf(times)}</p>
       {missing > 0 && <p>{plural(missing, 'rank')} left no record: ended early, or without nigh.</p>}
       <Figure
@@ -41,9 +41,9 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
           title="CPU time"
           name="cpu-over-time"
           note={`PUs that ${groups ? 'a rank of each group of ranks' : 'a rank'} keeps busy, with all its threads. A rank that waits in MPI may be busy, too: libraries look for messages again and again.`}
-          table={{ columns: ['s', 'mean of all', 'least', 'most'], rows: time.map((one, i) => [short(one), short(busy.mean[i]!), short(busy.least[i]!), short(busy.most[i]!)]) }}
+          table={{ columns: ['s', ...Object.keys(busy)], rows: time.map((one, i) => [short(one), ...Object.values(busy).map((line) => short(line[i] ?? 0))]) }}
         >
-          <TimeChart time={time} series={{ 'mean of all': busy.mean, least: busy.least, most: busy.most }} unit="PUs of a rank" words="PUs that ranks keep busy, over time" least={0} span={[0, times.seconds]} onRange={choose} />
+          <TimeChart time={time} series={busy} unit="PUs of a rank" words="PUs that ranks keep busy, over time" least={0} span={[0, times.seconds]} onRange={choose} />
         </Figure>
       )}
       <Figure
@@ -67,7 +67,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
           </div>
         )}
         <HeatRows
-          ends={ends} rows={cpu ?? times.in_mpi} from={range[0] * columns} to={range[1] * columns} most={most} names={(row) => rowName(times.rows[row]!)}
+          ends={ends} rows={cpu ?? times.in_mpi} from={range[0] * columns} to={range[1] * columns} most={most} scale={cpu ? `${short(most / 100)} ${most === 100 ? 'PU' : 'PUs'} busy` : '100 % in MPI'} names={(row) => rowName(times.rows[row]!)}
           words={`${cpu ? 'The CPU time of' : 'The part of its time that'} each of ${plural(times.ranks, 'rank')}${cpu ? '' : ' was in MPI'}, over time; the table has the sums`}
           say={(row, column) => {
             const whose = `${rowName(times.rows[row]!)}${times.rows[row]!.host ? ` on ${times.rows[row]!.host}` : ''}, ${duration(at(column + 0.5))}`;

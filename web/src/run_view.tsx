@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 import { documentsOf, machineOf, type Page } from './documents';
-import { Figure } from './figure';
+import { Figure, Rows } from './figure';
 import { type Live, nameOf, type RunState, together } from './live';
 import type { Mark } from './machine';
 import { pusOf } from './machine';
@@ -61,7 +61,7 @@ function OneRun({ page, live, several }: { page: Page; live: Live & { file?: str
         <Figure
           title={live.ended ? 'Where its threads ran last' : 'Where its threads run'}
           name="threads"
-          note="A number and colour is a process; +1: one more thread on the same PU. Shown are threads that were busy for 5 % of the time since the last look or more."
+          note="In a coloured PU stands the number of the process; +1: one more thread on the same PU. Shown are threads that were busy for 5 % of the time since the last look or more."
           table={{
             columns: ['process', 'thread', 'name', 'may use PUs', 'ran last on', 'busy, %', 'seen on another PU'],
             rows: threads.map((one) => [one.pid, one.tid, one.name, one.pus, one.cpu, Math.round(100 * one.busy), live.moved[`${one.pid}.${one.tid}`] ?? 0]),
@@ -92,15 +92,26 @@ export function RunView({ page }: { page: Page }) {
   return (
     <section aria-labelledby="title">
       <h1 id="title">{several ? 'What did they do?' : 'What is it doing now?'}</h1>
-      {several && <p class="lead">{plural(lives.length, 'run')} that were kept; curves begin where each run began.</p>}
+      {several && <p class="lead">{plural(lives.length, 'run')} that were kept. Times are since each run began; a curve begins when its page was opened.</p>}
+      {several && (
+        <Rows
+          caption="Each run, while its page was open"
+          table={{ columns: ['run', 'ended', 'PUs busy on average', 'most memory'], rows: lives.map((one) => [nameOf(one), endOf(one).replace(/^ended /, '') || 'not yet', short(meanOf(one.series['busy PUs'])), bytes(1e6 * Math.max(0, ...(one.series['resident MB'] ?? []).map(Number)))]) }}
+        />
+      )}
       {several && <RunCurves lives={lives} />}
       <div class={several ? 'pictures' : ''}>
         {lives.map((one, i) => <OneRun key={i} page={page} live={one} several={several} />)}
       </div>
       {!several && <RunCurves lives={lives} />}
-      <p class="note">Nothing is read from a program while no page is open; so curves begin when one was opened.</p>
+      {!several && <p class="note">Nothing is read from a program while no page is open; so curves begin when one was opened.</p>}
     </section>
   );
+}
+
+function meanOf(values: (number | null)[] = []): number {
+  const known = values.filter((one): one is number => one !== null);
+  return known.length === 0 ? 0 : known.reduce((sum, one) => sum + one, 0) / known.length;
 }
 
 function RunCurves({ lives }: { lives: (Live & { file?: string })[] }) {

@@ -47,10 +47,10 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
           scales: { x: { time: false, ...(props.span && { range: (_, low, high) => (zoomed.current ? [low, high] : props.span!) }) }, y: { range: (_, low, high) => [least ?? Math.min(0, low ?? 0), most ?? Math.max(high ?? 1, 1e-9) * 1.08] } },
           axes: [{ ...axis, label: props.axis ?? 'seconds since the start' }, { ...axis, label: props.unit, size: plotInset.left - labelSize, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
           series: [
-            { label: props.axis?.split(' ')[0] ?? 's', value: (_, value) => (value === null ? '–' : short(value)) },
+            { label: props.axis?.split(' ')[0] ?? 's', value: (_, value) => (value === null ? '' : short(value)) },
             ...names.map((label, i) => ({
-              label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[Math.floor(i / colours.length) % dashes.length]!, spanGaps: props.joined ?? false,
-              points: { show: false }, value: (_: uPlot, value: number | null) => (value === null ? '–' : short(value)),
+              label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[(props.joined ? i : Math.floor(i / colours.length)) % dashes.length]!, spanGaps: props.joined ?? false,
+              points: { show: false }, value: (_: uPlot, value: number | null) => (value === null ? '' : short(value)),
             })),
           ],
           legend: { show: true, live: true },

@@ -40,7 +40,7 @@ function TraceFigures({ trace }: { trace: Trace }) {
         table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
       >
         <HeatRows
-          ends={ends} rows={trace.busy} from={range[0] * columns} to={range[1] * columns} most={100} names={(row) => rowName(trace, row)} words={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`}
+          ends={ends} rows={trace.busy} from={range[0] * columns} to={range[1] * columns} most={100} scale="100 % busy" names={(row) => rowName(trace, row)} words={`How busy each of ${plural(trace.pes, 'PE')} was over time; the table has the means`}
           say={(row, column) => `${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`}
         />
       </Figure>

@@ -8,7 +8,7 @@ import { csv } from './figure';
 import { gainsOf } from './gains';
 import { type Box, layout, marksOfPlan, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
-import { duration, summaryOf as summaryTimes } from './rank_times';
+import { busyOf, duration, summaryOf as summaryTimes } from './rank_times';
 import { cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
 
 test('numbers are short', () => {
@@ -187,6 +187,15 @@ describe('times of ranks', () => {
     expect(summaryTimes(times(2, 2.2))).toBe('lmp: 2 ranks for 10 s, 21 % of it in MPI, the most in MPI_Wait (21 %); about the same on every rank.');
     expect(summaryTimes({ ...times(2, 2.2), in_mpi: [[3, 0, 0, 0], [0, 1, 0, 0]] })).toMatch(/ No rank is in MPI after 5 s\.$/);
     expect(summaryTimes({ ...times(), functions: [] })).toBe('lmp: 0 ranks for 10 s, 0 % of it in MPI.');
+  });
+  it('says from when on a rank is late, and whether it works then', () => {
+    const late = { ...times(1, 6, 5), in_mpi: [[20, 20, 20, 20, 0, 0, 0, 0], [20, 20, 20, 20, 90, 90, 90, 90], [20, 20, 20, 20, 70, 70, 70, 70]] };
+    const cpu = (busy: number) => ({ ...late, cpu: [[100, 100, 100, 100, busy, busy, busy, busy], Array(8).fill(100), Array(8).fill(100)] });
+    expect(summaryTimes(late)).toMatch(/From 5 s on rank 0 is in MPI for 0 % of the time, others for 80 %: they wait for it\.$/);
+    expect(summaryTimes(cpu(50))).toMatch(/wait for it, while it keeps 0.5 PUs busy: it waits for something else than MPI, or shares its PU\.$/);
+    expect(summaryTimes(cpu(100))).toMatch(/wait for it, and works: it has more to do, or runs more slowly\.$/);
+    expect(busyOf(late)).toBeNull();
+    expect(busyOf(cpu(50))).toEqual({ 'mean of all': [1, 1, 1, 1, 250 / 3 / 100, 250 / 3 / 100, 250 / 3 / 100, 250 / 3 / 100], 'the least: rank 0': [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5], 'the most: rank 1': Array(8).fill(1) });
   });
   it('has units that are read', () => {
     expect([duration(0), duration(2e-6), duration(0.0123), duration(75)]).toEqual(['0 s', '2 µs', '12.3 ms', '75 s']);
