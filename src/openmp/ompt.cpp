@@ -13,7 +13,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <omp-tools.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "openmp/callsite.hpp"
 #include "openmp/core.hpp"
 #include "openmp/cures.hpp"
+#include "openmp/ompt_abi.hpp"
 #include "openmp/pins.hpp"
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
@@ -30,7 +30,7 @@ namespace nigh::preload {
 
 static constinit std::atomic<bool> g_active{};
 static const char* g_declined;
-static ompt_get_num_places_t g_places;
+static ompt::GetNumPlaces g_places;
 static constinit Node g_transparent{};  // in a region's data: this region is no level
 
 // Where the code of the runtime that took us lies.
@@ -61,7 +61,7 @@ const char* ompt_declined() { return g_declined; }
 
 static void* region_node(int flags, const void* code) {
   if (!code) return &g_transparent;
-  if (flags & ompt_parallel_league && !cured(Cure::kLeague)) return &g_transparent;
+  if (flags & ompt::parallel_league && !cured(Cure::kLeague)) return &g_transparent;
   // Only an outermost region can be the helpers': their first thread is in no team.
   if (!t.node && in_runtime(code) && cured(Cure::kHelpers)) {
     used(Cure::kHelpers);
@@ -70,37 +70,37 @@ static void* region_node(int flags, const void* code) {
   return opener();
 }
 
-static void on_parallel_begin(ompt_data_t*, const ompt_frame_t*, ompt_data_t* region, unsigned, int flags,
+static void on_parallel_begin(ompt::Data*, const ompt::Frame*, ompt::Data* region, unsigned, int flags,
                               const void* code) {
   region->ptr = region_node(flags, code);
 }
 
-static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* region, ompt_data_t* task,
+static void on_implicit_task(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* task,
                              unsigned size, unsigned index, int flags) {
-  if (endpoint != ompt_scope_begin) {
+  if (endpoint != ompt::scope_begin) {
     t.node = static_cast<Node*>(task->ptr);
     return;
   }
   task->ptr = t.node;
-  if (flags & ompt_task_initial && size <= 1) return;  // a thread's first task, or a league of one team
+  if (flags & ompt::task_initial && size <= 1) return;  // a thread's first task, or a league of one team
   auto* parent = region ? static_cast<Node*>(region->ptr) : nullptr;
   if (!parent || parent == &g_transparent) return;
-  if (flags & ompt_task_initial) used(Cure::kLeague);
+  if (flags & ompt::task_initial) used(Cure::kLeague);
   enter(parent, index, size);
 }
 
-static int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
+static int initialize(ompt::Lookup lookup, int, ompt::Data*) {
   dl_iterate_phdr(note_runtime, reinterpret_cast<void*>(lookup));
-  auto set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
+  auto set = reinterpret_cast<ompt::SetCallback>(lookup("ompt_set_callback"));
   if (!set) return 0;
-  set(ompt_callback_parallel_begin, reinterpret_cast<ompt_callback_t>(on_parallel_begin));
-  set(ompt_callback_implicit_task, reinterpret_cast<ompt_callback_t>(on_implicit_task));
-  g_places = reinterpret_cast<ompt_get_num_places_t>(lookup("ompt_get_num_places"));
+  set(ompt::callback_parallel_begin, reinterpret_cast<ompt::Function>(on_parallel_begin));
+  set(ompt::callback_implicit_task, reinterpret_cast<ompt::Function>(on_implicit_task));
+  g_places = reinterpret_cast<ompt::GetNumPlaces>(lookup("ompt_get_num_places"));
   g_active.store(true, std::memory_order_release);
   return 1;
 }
 
-static void finalize(ompt_data_t*) { g_active.store(false, std::memory_order_release); }
+static void finalize(ompt::Data*) { g_active.store(false, std::memory_order_release); }
 
 // Runs before the runtime reads its own variables: nested regions must be allowed to be real.
 static void allow_levels() {
@@ -115,7 +115,7 @@ static void allow_levels() {
 
 }  // namespace nigh::preload
 
-NIGH_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned, const char* runtime) {
+NIGH_EXPORT nigh::preload::ompt::StartToolResult* ompt_start_tool(unsigned, const char* runtime) {
   using namespace nigh::preload;
   const char* spec = wished_spec();
   const char* others = getenv("OMP_TOOL_LIBRARIES");
@@ -129,6 +129,6 @@ NIGH_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned, const char* runt
   }
   allow_levels();
   runtime_arrives();
-  static ompt_start_tool_result_t tool = {initialize, finalize, {0}};
+  static ompt::StartToolResult tool = {initialize, finalize, {0}};
   return &tool;
 }
