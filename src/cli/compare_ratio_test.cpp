@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace nigh::cli {
@@ -30,6 +31,20 @@ TEST(CompareRatio, IntervalLeavesOutWhatATableOfTheSignTestDoes) {
   }
   EXPECT_FALSE(ratio_of({1, 1, 1, 1, 1}).known);
   EXPECT_FALSE(ratio_of({}).known);
+}
+
+TEST(CompareRatio, ThousandsOfPairsHaveAnInterval) {
+  std::size_t before = 0;
+  for (const std::size_t n : {990U, 1000U, 1001U, 1010U, 1100U, 5000U, 100000U}) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i));
+    const Ratio ratio = ratio_of(values);
+    const auto outside = static_cast<std::size_t>(ratio.low);
+    EXPECT_EQ(ratio.high, static_cast<double>(n - 1 - outside)) << n;
+    EXPECT_NEAR(static_cast<double>(outside), static_cast<double>(n) / 2 - 0.98 * std::sqrt(n), 2) << n;
+    EXPECT_GE(outside, before) << n;
+    before = outside;
+  }
 }
 
 TEST(CompareRatio, IntervalHoldsTheMedianAsOftenAsPromised) {
