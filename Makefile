@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A thin front over CMake. `make demo` and `make test` are all a newcomer needs: both install what is missing
-# (tools/install-deps), build, and run. Everything made lies in build/.
+# (tools/install-deps), build, and run. `make build` installs nothing. Everything made lies in build/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test check bench programs verify fuzz soak tidy model install clean format
+PACKAGES ?= test
+.PHONY: help deps configure build demo show test check bench programs verify fuzz soak tidy model install clean format
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
 help:
-	@echo "make demo     build, place a nested OpenMP program on this machine, show it: build/report.html"
+	@echo "make demo     three real programs on this machine with and without nigh, and the page: build/report.html"
 	@echo "make test     every test, as CI runs them (under 30 minutes on 2 cores)"
-	@echo "make build    commands in build/bin, libraries in build/lib"
+	@echo "make build    commands in build/bin, libraries in build/lib; of what the packages that are there allow"
+	@echo "make deps     installs what building, testing and measuring need (PACKAGES=build or demo: only that)"
+	@echo "make show     everything that nigh can do, short, on this machine (7 minutes once built)"
 	@echo "make bench    the benchmarks against their peers, full size"
 	@echo "make programs real MPI programs with and without nigh, by turns (installs them; hours)"
 	@echo "make verify   three short ones of these; fails if a result differs or nigh is surely slower"
@@ -23,29 +26,38 @@ help:
 	@echo "make format   clang-format over our sources      make clean    remove build/"
 
 deps:
-	@tools/install-deps
+	@tools/install-deps $(PACKAGES)
 
-build: deps
+configure:
 	@cmake --preset release >build.configure.log 2>&1 || { cat build.configure.log; rm -f build.configure.log; exit 1; }
 	@rm -f build.configure.log
-	@cmake --build build
 
-demo: build
+build: configure
+	@cmake --build build
+	@! test -s build/left-out.txt || { echo "Left out, and the packages that would bring it:"; cat build/left-out.txt; }
+
+demo:
+	@tools/install-deps demo
+	@$(MAKE) --no-print-directory configure
+	@cmake --build build --target nigh_command nigh_feed nigh_openmp nigh_mpi nigh_space
 	@tools/demo
+
+show: deps build
+	@tools/show
 
 test: deps
 	@tools/test
 
-bench: build
+bench: deps build
 	@tools/bench
 
-programs: build
+programs: deps build
 	@bench/programs/programs.py --install --json build/programs.json
 
-verify: build
+verify: deps build
 	@bench/programs/programs.py --short --install --rounds 9 --most 1.05
 
-fuzz: build
+fuzz: deps build
 	@build/tests/nigh_fuzz --count 10000000
 	@cmake --preset asan && cmake --build --preset asan --target nigh_command nigh_fuzz nigh_fuzz_checkpoint
 	@build/asan/tests/nigh_fuzz --count 200000
@@ -57,7 +69,7 @@ soak: build
 tidy: deps
 	@cmake --preset asan && cmake --build --preset asan && tools/tidy --analyzer
 
-model: build
+model: deps build
 	@NIGH_SOAK=1 ctest --test-dir build --verbose -R '^hosts.model.long'
 
 install: build

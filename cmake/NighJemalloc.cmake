@@ -4,8 +4,7 @@
 # jemalloc as a part of ours: the distribution's position-independent archive with its public names changed (the
 # ranks' malloc is ours, with jemalloc behind it), what it asks of libc for memory led to our pager, its C++
 # operators left out (libstdc++'s call malloc), and its constructor removed (it would start in processes that
-# are no ranks). Target nigh_jemalloc.
-find_library(NIGH_JEMALLOC_PIC NAMES libjemalloc_pic.a REQUIRED DOC "jemalloc's position-independent archive")
+# are no ranks). Target nigh_jemalloc. NIGH_JEMALLOC_PIC is found by NighPackages.
 set(nigh_jemalloc_archive ${CMAKE_BINARY_DIR}/jemalloc/libnigh_jemalloc.a)
 set(nigh_jemalloc_names ${PROJECT_SOURCE_DIR}/src/space/jemalloc.names)
 add_custom_command(
