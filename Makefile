@@ -29,6 +29,7 @@ deps:
 	@tools/install-deps $(PACKAGES)
 
 configure:
+	@for tool in g++ cmake ninja pkg-config; do command -v $$tool >/dev/null || { echo "make: $$tool is missing; tools/install-deps build installs what building needs (root or sudo)" >&2; exit 1; }; done
 	@cmake --preset release >build.configure.log 2>&1 || { cat build.configure.log; rm -f build.configure.log; exit 1; }
 	@rm -f build.configure.log
 
