@@ -40,7 +40,8 @@ build: configure
 demo:
 	@tools/install-deps demo
 	@$(MAKE) --no-print-directory configure
-	@cmake --build build --target nigh_command nigh_feed nigh_openmp nigh_mpi nigh_space
+	@echo "Building (3 minutes on 2 cores, the first time)"
+	@cmake --build build --target nigh_command nigh_feed nigh_openmp nigh_mpi nigh_space -- $$(test -t 1 || echo --quiet)
 	@tools/demo
 
 show: deps build
