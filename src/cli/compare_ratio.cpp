@@ -20,9 +20,10 @@ namespace {
 // How many of n sorted values are left out at each end: the true median lies between the rest unless at most
 // so many of n values, each above it or below it as a coin falls, are on one side.
 std::size_t left_out(std::size_t n) {
-  // Of many the distribution is normal, and 0.5^n no number any more.
+  // The distribution of many is normal, and 0.5^n is no number any more.
   if (n > 1000)
-    return static_cast<std::size_t>((static_cast<double>(n) - 1.96 * std::sqrt(static_cast<double>(n))) / 2 - 1);
+    return static_cast<std::size_t>((static_cast<double>(n) - 1.96 * std::sqrt(static_cast<double>(n))) / 2 -
+                                    1);
   double term = std::pow(0.5, static_cast<double>(n)), below = 0;  // of C(n, k) / 2^n
   std::size_t k = 0;
   while (2 * (below + term) <= 0.05) {

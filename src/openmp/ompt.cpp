@@ -75,8 +75,8 @@ static void on_parallel_begin(ompt::Data*, const ompt::Frame*, ompt::Data* regio
   region->ptr = region_node(flags, code);
 }
 
-static void on_implicit_task(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* task,
-                             unsigned size, unsigned index, int flags) {
+static void on_implicit_task(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* task, unsigned size,
+                             unsigned index, int flags) {
   if (endpoint != ompt::scope_begin) {
     t.node = static_cast<Node*>(task->ptr);
     return;

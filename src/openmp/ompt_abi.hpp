@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The part of OMPT that we use, as OpenMP 5.2 fixes it (chapter 19): building nigh needs no header of an OpenMP
-// compiler. A test compares every size and value with those of omp-tools.h.
+// The part of OMPT that we use, as OpenMP 5.2 fixes it (chapter 19): building nigh needs no header of an
+// OpenMP compiler. A test compares every size and value with those of omp-tools.h.
 #pragma once
 
 #include <stdint.h>

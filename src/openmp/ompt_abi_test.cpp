@@ -11,7 +11,7 @@
 namespace nigh::preload::ompt {
 namespace {
 
-// What the compiler proves is proved; the test says that it was compiled.
+// Most is proved when this is compiled.
 template <class Ours, class Theirs>
 constexpr bool alike = sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs);
 
@@ -21,7 +21,8 @@ static_assert(alike<StartToolResult, ompt_start_tool_result_t>);
 static_assert(offsetof(StartToolResult, finalize) == offsetof(ompt_start_tool_result_t, finalize));
 static_assert(offsetof(StartToolResult, tool) == offsetof(ompt_start_tool_result_t, tool_data));
 static_assert(alike<SetCallback, ompt_set_callback_t> && sizeof(ompt_set_result_t) == sizeof(int));
-static_assert(std::is_same_v<Function, ompt_callback_t> && std::is_same_v<GetNumPlaces, ompt_get_num_places_t>);
+static_assert(std::is_same_v<Function, ompt_callback_t> &&
+              std::is_same_v<GetNumPlaces, ompt_get_num_places_t>);
 static_assert(std::is_same_v<Lookup, ompt_function_lookup_t>);
 
 TEST(OmptAbi, HasTheValuesOfTheStandard) {
