@@ -5,7 +5,7 @@
 # (tools/install-deps), build, and run. `make build` installs nothing. Everything made lies in build/.
 .DEFAULT_GOAL := help
 PACKAGES ?= test
-.PHONY: help deps configure build demo show test check bench programs verify fuzz soak tidy model install clean format
+.PHONY: help deps configure build demo show test check bench programs verify fuzz soak tidy model install uninstall clean format
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -22,7 +22,7 @@ help:
 	@echo "make soak     the long forms of the guest and trap suites"
 	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
 	@echo "make model    the model of the transpose against what is measured between hosts of namespaces"
-	@echo "make install  to PREFIX=$(PREFIX) (DESTDIR is honoured)"
+	@echo "make install  to PREFIX=$(PREFIX) (DESTDIR is honoured); make uninstall takes it away again"
 	@echo "make format   clang-format over our sources      make clean    remove build/"
 
 deps:
@@ -76,6 +76,13 @@ model: deps build
 
 install: build
 	@cmake --install build --prefix $(PREFIX)
+
+# What the last make install of this folder has put there, and folders of nigh that are empty then.
+uninstall:
+	@test -f build/install_manifest.txt || { echo "make: build/install_manifest.txt is missing: nothing was installed from here" >&2; exit 1; }
+	@sed "s|^|$(DESTDIR)|" build/install_manifest.txt | tr '\n' '\0' | xargs -0 rm -f
+	@sed "s|^|$(DESTDIR)|" build/install_manifest.txt | xargs -d '\n' -n 1 dirname | sort -ru | grep nigh | xargs -d '\n' rmdir -p --ignore-fail-on-non-empty 2>/dev/null || true
+	@rm build/install_manifest.txt
 
 format:
 	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | xargs clang-format-19 -i

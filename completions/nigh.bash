@@ -1,7 +1,8 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# bash completion for nigh. The option lists are held to `nigh COMMAND --help` by tests/checks/words.py.
+# bash completion for nigh. The option lists are held to `nigh COMMAND --help` by tests/checks/words.py. Run instead of sourced,
+# with the words of a line, it prints what its last one may become: zsh's and fish's completions do so.
 
 _nigh() {
   local cur prev words cword
@@ -88,4 +89,10 @@ _nigh() {
   esac
   mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
 }
-complete -F _nigh nigh
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+  _nigh
+  printf '%s\n' "${COMPREPLY[@]}"
+else
+  complete -F _nigh nigh
+fi

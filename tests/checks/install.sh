@@ -8,11 +8,20 @@
 set -eu
 build=$1
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+manifest=$build/install_manifest.txt  # of the user's own installation, for make uninstall
+[ ! -f "$manifest" ] || cp "$manifest" "$tmp/manifest"
+trap 'rm -f "$manifest"; [ ! -f "$tmp/manifest" ] || cp "$tmp/manifest" "$manifest"; rm -rf "$tmp"' EXIT
 prefix=$tmp/a/prefix
 fail() { echo "FAIL: $*"; exit 1; }
 
 cmake --install "$build" --prefix "$prefix" >"$tmp/log" || { cat "$tmp/log"; fail "cmake --install"; }
+# What is installed can be taken away again, and nothing else is.
+cmake --install "$build" --prefix "$tmp/u" >"$tmp/log" || { cat "$tmp/log"; fail "cmake --install"; }
+mkdir -p "$tmp/u/bin" && echo mine >"$tmp/u/bin/mine"
+mkdir "$tmp/tree" && cp "$(dirname "$0")/../../Makefile" "$tmp/tree" && mkdir "$tmp/tree/build" && cp "$manifest" "$tmp/tree/build"
+make -s -C "$tmp/tree" uninstall || fail "make uninstall"
+[ "$(find "$tmp/u" -type f -o -type l)" = "$tmp/u/bin/mine" ] || { find "$tmp/u" -type f -o -type l; fail "make uninstall leaves files"; }
+! make -s -C "$tmp/tree" uninstall 2>"$tmp/log" && grep -q "nothing was installed from here" "$tmp/log" || fail "make uninstall twice"
 mv "$tmp/a" "$tmp/moved"  # the tree can be moved as a whole
 prefix=$tmp/moved/prefix
 nigh=$prefix/bin/nigh
@@ -20,7 +29,19 @@ for page in nigh nigh-run nigh-compare nigh-tune nigh-doctor nigh-settings nigh-
   [ -f "$prefix/share/man/man1/$page.1" ] || fail "no man page $page"
 done
 ! "$nigh" doctor --json | grep missing-file || fail "libraries are missing"
-[ -f "$prefix/share/bash-completion/completions/nigh" ] || fail "no completion"
+# Completion in each shell that is here: the option that a word begins, and the commands.
+wanted="--only"
+[ "$(bash "$prefix/share/bash-completion/completions/nigh" nigh run --on)" = $wanted ] || fail "bash completion"
+bash "$prefix/share/bash-completion/completions/nigh" nigh "" | grep -qx compare || fail "bash completion of commands"
+if command -v zsh >/dev/null; then
+  got=$(zsh -f -c "fpath=($prefix/share/zsh/site-functions \$fpath); autoload -U compinit; compinit -u -d $tmp/zcompdump
+    compadd() { shift; print -l -- \$@ }; words=(nigh run --on); CURRENT=3; _nigh" 2>&1)
+  [ "$got" = $wanted ] || fail "zsh completion: $got"
+fi
+if command -v fish >/dev/null; then
+  got=$(HOME=$tmp fish --no-config -c "source $prefix/share/fish/vendor_completions.d/nigh.fish; complete -C 'nigh run --on'" 2>&1)
+  [ "$got" = $wanted ] || fail "fish completion: $got"
+fi
 # The unit alone names the prefix it was installed to.
 grep -q "^ExecStart=$tmp/a/prefix/bin/nigh watch --all" "$prefix/lib/systemd/system/nigh-watch.service" || fail "no unit"
 [ -f "$prefix/share/nigh/machines/barcelona.json" ] || fail "no models"
@@ -28,6 +49,18 @@ grep -q "^ExecStart=$tmp/a/prefix/bin/nigh watch --all" "$prefix/lib/systemd/sys
 "$nigh" plan --model barcelona --teams 4,scatter --json | grep -q '"pu": 12' || fail "nigh plan"
 "$nigh" bench | grep -q nested-stream || fail "nigh bench"
 "$prefix/bin/nigh-vm" --machine barcelona --print-machine >"$tmp/machine" && grep -q nigh-machine "$tmp/machine" || fail "nigh-vm"
+
+# Links of README and docs lead to what is there.
+for page in README.md docs/guide.md docs/mpi.md; do
+  grep -o '](\([a-z0-9/-]*\.\(md\|png\)\)' "$prefix/share/doc/nigh/$page" | cut -c3- | while read -r link; do
+    [ -f "$prefix/share/doc/nigh/$(dirname "$page")/$link" ] || fail "$page names $link, which is not installed"
+  done || exit 1
+done
+for name in nigh nigh-omp nigh-pomp2 nigh-chare nigh-shmem nigh-space nigh-transpose nigh-fft nigh-fft-openmpi; do
+  found=$(find "$prefix" -name "$name.pc")
+  [ -n "$found" ] || fail "no $name.pc"
+  ls "$prefix"/lib*/lib$name.so "$prefix"/lib*/*/lib$name.so "$prefix"/lib*/lib$name.a "$prefix"/lib*/*/lib$name.a 2>/dev/null | grep -q . || fail "$name.pc names no library"
+done
 
 # The launcher finds its library, the library the planner.
 "$nigh" run --teams 1,compact -- sh -c 'echo "$LD_PRELOAD"' | grep -q "$prefix/lib.*/libnigh-openmp.so" || fail "nigh run"
