@@ -189,7 +189,9 @@ void Launch::room_for_threads() {
 Result<void> Launch::mpi() {
   if (!is_wanted(options_, "mpi")) return {};
   if (const std::string doubt = doubtful_start(start_facts(options_.command, 0)); !doubt.empty()) say(doubt);
-  return preload("libnigh-mpi.so");
+  if (auto done = preload("libnigh-mpi.so"); !done) return done;
+  keep_learned(ready_.environment);
+  return {};
 }
 
 Result<void> Launch::prepare() {

@@ -5,6 +5,7 @@
 // becomes that launcher. Launchers pass the environment on to ranks of this node, MPICH's and Slurm's to all;
 // Open MPI's has to be told what other nodes need.
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/forward_words.hpp"
 #include "cli/launched.hpp"
@@ -15,6 +16,7 @@
 #include "plan/ranks.hpp"
 #include "sys/launchers.hpp"
 #include "sys/program.hpp"
+#include "sys/run_folder.hpp"
 
 namespace nigh::cli {
 
@@ -52,6 +54,16 @@ Result<void> set_space_variables(LaunchEnvironment& environment, const RunOption
   set_variable(environment, "NIGH_EXPLAIN", options.json || options.explain == "json" ? "json" : "text");
   if (!options.explain_file.empty()) set_variable(environment, "NIGH_EXPLAIN_FILE", options.explain_file);
   return {};
+}
+
+void keep_learned(LaunchEnvironment& environment) {
+  if (openmp::find_entry(environment.variables, "NIGH_SPACE_LEARNED") != nullptr) return;
+  auto base = sys::user_folder("XDG_CACHE_HOME", "/.cache", "what is learned of programs");
+  if (!base) return;
+  const std::string folder = *base + "/nigh/places";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) set_variable(environment, "NIGH_SPACE_LEARNED", folder);
 }
 
 bool names_other_nodes(const std::vector<std::string>& words) {
@@ -175,6 +187,7 @@ int run_mpi(const RunOptions& given, const CpuSet& own) {
     auto library = find_library("libnigh-mpi.so");
     if (!library) return run_failed(library.error().message);
     preload_first(ready.environment, *library);
+    keep_learned(ready.environment);
     if (auto set = set_space_variables(ready.environment, options); !set)
       return run_failed(set.error().message);
   }

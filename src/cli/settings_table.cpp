@@ -75,6 +75,14 @@ const std::vector<Setting>& table() {
        "by use",
        "Blocks of the heap are shared once one like them is sent (sent: MPI's default), or from the start "
        "(all: that of nigh run -n)."},
+      {"NIGH_SPACE_LEARNED",
+       "Shared memory",
+       {},
+       "a folder, or off",
+       "by nigh run",
+       "Keeps between runs which places of a program send, so that their blocks are shared from the first "
+       "one "
+       "on. nigh run names a folder in the user's cache."},
       {"NIGH_SHARE",
        "Shared memory",
        {"data"},

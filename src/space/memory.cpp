@@ -223,6 +223,8 @@ int explain_memory(char* text, std::size_t bytes) {
     add("memory: blocks of %llu places in the program are shared, since they were sent; of %llu they are "
         "private\n",
         sites.send, sites.idle);
+  if (sites.known > 0)
+    add("memory: %llu of these places were known to send from earlier runs of the program\n", sites.known, 0);
   if (load(c.private_extents) > 0)
     add("memory: %llu extents (%llu MiB) are private: the slot or the memory left was too small\n",
         load(c.private_extents), load(c.private_bytes) >> 20);

@@ -12,6 +12,7 @@
 #include "space/memory.hpp"
 #include "space/process_space.hpp"
 #include "space/say.hpp"
+#include "space/sites.hpp"
 #include "space/slot.hpp"
 #include "sys/variables.hpp"
 
@@ -41,7 +42,9 @@ __attribute__((constructor(101))) static void begin() {
 }
 
 __attribute__((destructor)) static void end() {
-  if (is_the_one()) hand_over_account();
+  if (!is_the_one()) return;
+  hand_over_account();
+  sites_keep();
 }
 
 }  // namespace nigh::space

@@ -9,16 +9,23 @@
 #include <time.h>
 
 #include "space/huge.hpp"
+#include "space/learned.hpp"
 #include "space/slot.hpp"
 
 namespace nigh::space {
 
 constexpr std::size_t kSites = 4096;  // more stay on trial
 constexpr int kProbes = 8;
-enum State : std::uint8_t { kOnTrial, kSends, kPrivate };
+enum State : std::uint8_t { kOnTrial, kSends, kPrivate, kKnown };
 struct Entry {
   std::atomic<std::uint64_t> key{0};
   std::atomic<std::uint8_t> state{kOnTrial};
+  std::atomic<bool> was_known{false};
+  std::atomic<std::uint64_t> place{0};  // learned.hpp; 0: it has none
+  // Of its private blocks: bytes of messages, bytes of the blocks that they were in, the last of these
+  // blocks.
+  std::atomic<std::uint64_t> missed{0}, missed_blocks{0};
+  std::atomic<std::uintptr_t> last_missed{0};
 };
 
 // A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 10 ms a
@@ -43,8 +50,8 @@ static constinit thread_local unsigned t_trial_denials __attribute__((tls_model(
 using Word = std::atomic<std::uint64_t>;
 static constinit std::atomic<Word*> g_leaves[std::size_t{1} << (kAddressBits - kLeafShift)] = {};
 static constinit Mark* g_marks = nullptr;
-static constinit std::atomic<std::uintptr_t> g_learned_pages[64] =
-    {};  // pages of messages whose block is known
+// Pages of messages whose block is known << 16 | its site.
+static constinit std::atomic<std::uint64_t> g_learned_pages[64] = {};
 
 constexpr unsigned kLongestPause = 1024;  // messages
 static constinit std::atomic<unsigned> g_pause{0}, g_next_pause{1};
@@ -59,6 +66,7 @@ static std::uintptr_t sparse_table(std::size_t bytes) {
 
 void sites_start(bool learn) {
   if (learn) g_marks = reinterpret_cast<Mark*>(sparse_table(g_slot.state.span / kPage));
+  if (g_marks != nullptr) learned_start();
 }
 void sites_joined() { g_joined.store(true, std::memory_order_relaxed); }
 bool sites_learn() { return g_marks != nullptr; }
@@ -109,6 +117,16 @@ static bool try_it(std::size_t bytes) {
   return (bytes >= kHugePage && huge_is_cheap()) || pay(static_cast<std::int64_t>(bytes));
 }
 
+// A place that is met for the first time in this run. (Anonymous mmap has no caller.)
+static void introduce(Entry& entry, std::uintptr_t caller, std::size_t bytes) {
+  if (caller == 0 || !learned_is_on()) return;
+  const std::uint64_t place = place_of(caller, class_of(bytes));
+  entry.place.store(place, std::memory_order_relaxed);
+  if (learned_of(place) != Learned::sends) return;
+  entry.was_known.store(true, std::memory_order_relaxed);
+  entry.state.store(kKnown, std::memory_order_relaxed);
+}
+
 Site site_of(std::uintptr_t caller, std::size_t bytes, bool resized) {
   if (g_marks == nullptr || g_slot.private_now) return {};
   const std::uint64_t key = caller << 9 | class_of(bytes) << 1 | 1;
@@ -116,10 +134,13 @@ Site site_of(std::uintptr_t caller, std::size_t bytes, bool resized) {
   for (int probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSites) {
     Entry& entry = g_sites[at + 1];
     std::uint64_t known = entry.key.load(std::memory_order_relaxed);
-    if (known == 0 && entry.key.compare_exchange_strong(known, key, std::memory_order_relaxed)) known = key;
+    if (known == 0 && entry.key.compare_exchange_strong(known, key, std::memory_order_relaxed)) {
+      introduce(entry, caller, bytes);
+      known = key;
+    }
     if (known != key) continue;
     const std::uint8_t state = entry.state.load(std::memory_order_relaxed);
-    if (state == kSends) return {at + 1, Site::shares};
+    if (state == kSends || state == kKnown) return {at + 1, Site::shares};
     if (state == kPrivate) return {at + 1, Site::is_private};
     return {at + 1, !resized && try_it(bytes) ? Site::on_trial : Site::is_denied};
   }
@@ -154,7 +175,8 @@ static std::uint16_t take_site(std::uintptr_t lo) {
 bool site_on_trial(std::uintptr_t lo) {
   const Word* word = g_marks != nullptr && in_slot(lo, 1) ? word_of(lo, false) : nullptr;
   const auto id = static_cast<std::uint16_t>(word != nullptr ? word->load(std::memory_order_relaxed) : 0);
-  return id != 0 && g_sites[id].state.load(std::memory_order_relaxed) != kSends;
+  const std::uint8_t state = g_sites[id].state.load(std::memory_order_relaxed);
+  return id != 0 && state != kSends && state != kKnown;
 }
 
 bool site_freed(std::uintptr_t lo, std::size_t bytes) {
@@ -165,8 +187,11 @@ bool site_freed(std::uintptr_t lo, std::size_t bytes) {
     state.store(kSends, std::memory_order_relaxed);
     return false;
   }
-  std::uint8_t expected = kOnTrial;
-  return state.compare_exchange_strong(expected, kPrivate, std::memory_order_relaxed);
+  for (const std::uint8_t from : {kOnTrial, kKnown}) {
+    std::uint8_t expected = from;
+    if (state.compare_exchange_strong(expected, kPrivate, std::memory_order_relaxed)) return true;
+  }
+  return false;
 }
 
 void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::size_t bytes_now) {
@@ -176,15 +201,28 @@ void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::
   if (in_slot(to, 1)) site_made({id, Site::shares}, to, bytes_now);
 }
 
-// The site of the private block that holds the address; 0: none that is known.
-static std::uint16_t site_around(std::uintptr_t page) {
+// The private block that holds the page. Site 0: none that is known.
+struct Found {
+  std::uint16_t site = 0;
+  std::uintptr_t first = 0;  // page
+  std::uint64_t pages = 0;
+};
+static Found block_around(std::uintptr_t page) {
   for (std::size_t back = 0; back < kFarthestStart && back <= page; ++back) {
     const Word* word = word_of((page - back) * kPage, false);
-    if (word == nullptr) return 0;
+    if (word == nullptr) return {};
     const std::uint64_t value = word->load(std::memory_order_relaxed);
-    if (value != 0) return value >> 16 > back ? static_cast<std::uint16_t>(value) : std::uint16_t{0};
+    if (value == 0) continue;
+    if (value >> 16 <= back) return {};
+    return {static_cast<std::uint16_t>(value), page - back, value >> 16};
   }
-  return 0;
+  return {};
+}
+
+static void count_missed(const Found& found) {
+  Entry& entry = g_sites[found.site];
+  if (entry.last_missed.exchange(found.first, std::memory_order_relaxed) != found.first)
+    entry.missed_blocks.fetch_add(found.pages * kPage, std::memory_order_relaxed);
 }
 
 // A search that finds nothing (stacks, static data) takes up to 60 us: each makes the pause to the next
@@ -194,16 +232,46 @@ void site_missed(std::uintptr_t lo, std::size_t bytes) {
   if (g_trial_budget.load(std::memory_order_relaxed) < kMostSaved)
     g_trial_budget.fetch_add(static_cast<std::int64_t>(bytes / kMissedPerTried), std::memory_order_relaxed);
   const std::uintptr_t page = lo / kPage;
-  std::atomic<std::uintptr_t>& known = g_learned_pages[page % 64];
-  if (known.load(std::memory_order_relaxed) == page) return;
+  std::atomic<std::uint64_t>& known = g_learned_pages[page % 64];
+  const std::uint64_t word = known.load(std::memory_order_relaxed);
+  if (word >> 16 == page) {
+    if (const auto id = static_cast<std::uint16_t>(word); id != 0)
+      g_sites[id].missed.fetch_add(bytes, std::memory_order_relaxed);
+    return;
+  }
   const unsigned pause = g_pause.load(std::memory_order_relaxed);
   if (pause > 0) return g_pause.store(pause - 1, std::memory_order_relaxed);
-  known.store(page, std::memory_order_relaxed);
-  const std::uint16_t id = site_around(page);
-  if (id != 0) g_sites[id].state.store(kSends, std::memory_order_relaxed);
-  const unsigned next = id != 0 ? 1 : 2 * g_next_pause.load(std::memory_order_relaxed);
+  const Found found = block_around(page);
+  known.store(page << 16 | found.site, std::memory_order_relaxed);
+  if (found.site != 0) {
+    g_sites[found.site].state.store(kSends, std::memory_order_relaxed);
+    g_sites[found.site].missed.fetch_add(bytes, std::memory_order_relaxed);
+    count_missed(found);
+  }
+  const unsigned next = found.site != 0 ? 1 : 2 * g_next_pause.load(std::memory_order_relaxed);
   g_next_pause.store(next < kLongestPause ? next : kLongestPause, std::memory_order_relaxed);
-  if (id == 0) g_pause.store(next, std::memory_order_relaxed);
+  if (found.site == 0) g_pause.store(next, std::memory_order_relaxed);
+}
+
+// Sharing a block costs its pages some hundred ns each, and saves a tenth of a ns for each byte that is sent:
+// it pays for blocks that are sent some times.
+constexpr std::uint64_t kSendsOfBlock = 5;
+
+void sites_keep() {
+  if (g_marks == nullptr || !learned_is_on() || g_slot.private_now || !g_joined.load()) return;
+  std::uint64_t changed[512];
+  std::size_t count = 0;
+  for (const Entry& entry : g_sites) {
+    const std::uint64_t place = entry.place.load(std::memory_order_relaxed);
+    if (place == 0 || count == sizeof changed / sizeof *changed) continue;
+    const std::uint64_t missed = entry.missed.load(std::memory_order_relaxed);
+    const bool known = learned_of(place) == Learned::sends;
+    const bool pays =
+        missed > 0 && missed >= kSendsOfBlock * entry.missed_blocks.load(std::memory_order_relaxed);
+    if (pays && !known) changed[count++] = place | 1;
+    if (known && entry.state.load(std::memory_order_relaxed) == kPrivate) changed[count++] = place;
+  }
+  learned_append(changed, count);
 }
 
 SiteCounts site_counts() {
@@ -214,6 +282,7 @@ SiteCounts site_counts() {
     ++counts.all;
     counts.send += state == kSends ? 1 : 0;
     counts.idle += state == kPrivate ? 1 : 0;
+    counts.known += entry.was_known.load(std::memory_order_relaxed) ? 1 : 0;
   }
   return counts;
 }

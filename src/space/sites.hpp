@@ -3,13 +3,15 @@
 //
 // Which blocks are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small page
 // of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A site
-// is a call and a class of sizes, and is in one of three states:
+// is a call and a class of sizes, and is in one of four states:
 //   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, and what a
 //             two-hundredth of the CPU time and a tenth of the bytes that are sent
 //             from private memory pay for; blocks that get huge pages for less than small ones
 //             cost need none of it
 //   sends     a block of it was in a message: all are shared
 //   private   a shared block of it was freed and no message had been in it: all are libc's
+//   known     an earlier run of the program saw it send (learned.hpp): all are shared, until one is freed
+//             that was in no message
 // A message from a private block makes its site one that sends: its next block is shared.
 #pragma once
 
@@ -39,6 +41,8 @@ class Site {
 };
 
 void sites_start(bool learn);
+// At the end of the process: keeps what was learned for the next run.
+void sites_keep();
 // The ranks have joined: until now nothing was on trial, since most of what interpreters and libraries make
 // before that stays.
 void sites_joined();
@@ -59,7 +63,7 @@ Mark* site_marks();
 // A message that one copy would do for was in private memory.
 void site_missed(std::uintptr_t lo, std::size_t bytes);
 struct SiteCounts {
-  unsigned long long all = 0, send = 0, idle = 0;
+  unsigned long long all = 0, send = 0, idle = 0, known = 0;
 };
 SiteCounts site_counts();
 

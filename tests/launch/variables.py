@@ -21,7 +21,7 @@ NIGH = str(BUILD / "bin" / "nigh")
 JUNK = ("abc", "", "-1", "99999999999999999999", "nan", "1e9", "0x10", "4 ", " 4", "4\n", "\x1b[31m")
 # What everybody may read as it is: texts of any kind, and flags that are set or not.
 TEXTS = {"NIGH_EXPLAIN", "NIGH_EXPLAIN_FILE", "NIGH_RECORD", "NIGH_STRIPPED", "NIGH_KEEP_ENV", "NIGH_QUIET", "NIGH_MACHINE", "NIGH_BENCH_DIR",
-         "NIGH_SNMALLOC", "NIGH_CURES_OFF", "NIGH_JOB", "NIGH_RANK", "NIGH_FFT_LOCAL", "NIGH_SHMEM_BYTES", "NIGH_MASK"}
+         "NIGH_SNMALLOC", "NIGH_CURES_OFF", "NIGH_JOB", "NIGH_RANK", "NIGH_FFT_LOCAL", "NIGH_SHMEM_BYTES", "NIGH_MASK", "NIGH_SPACE_LEARNED"}
 # Read before libc is there to tell of junk; the first two once more when it is, the third is of nigh run alone.
 BEFORE_LIBC = {"NIGH_TEAMS", "NIGH_RANK_SHARE", "NIGH_RANK_SHARES"}
 ROOTED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NIGH_SPACE_HUGE": "lazy"}
@@ -70,7 +70,7 @@ def mpi(kind: str) -> None:
     switch = {"NIGH_MPI": "off or on", "NIGH_MPI_COLL": "off or on", "NIGH_MPI_P2P": "off or on", "NIGH_MPI_HIERARCHY": "0 or 1",
               "NIGH_REPRODUCIBLE": "0, 1 or library", "NIGH_WAIT": "spin, yield or sleep", "NIGH_SPACE": "off or on",
               "NIGH_SPACE_HUGE": "never, lazy, eager or touch", "NIGH_SPACE_SHARE": "sent or all",
-              "NIGH_SHARE": "data"}
+              "NIGH_SPACE_LEARNED": "off or a folder, with its whole path", "NIGH_SHARE": "data"}
     with tempfile.TemporaryDirectory() as name:
         hello = compiled([compiler], (HERE / "hello.c").read_text(), Path(name))
         judge([NIGH, "run", "--mpi", "--", launcher, *more, "-n", "2", hello],

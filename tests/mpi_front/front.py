@@ -358,6 +358,42 @@ def case_times(mpi):
         expect(len(waits["MPI_Allreduce"]["microseconds"]) > first + 0.2 / ranks[1]["interval_seconds"], waits["MPI_Allreduce"])
 
 
+def case_learned(mpi):
+    """NIGH_SPACE_LEARNED: the second run of a program shares what the first one saw sent; what is sent no more is forgotten."""
+    with tempfile.TemporaryDirectory() as folder:
+        def sent(*words, **env):
+            out, accounts = mpi.account(2, mpi.program("learned") + list(words), NIGH_SPACE_SHARE="sent", NIGH_SPACE_HUGE="never",
+                                           **{"NIGH_SPACE_LEARNED": folder, **env})
+            expect(not out, out)
+            told = accounts[0].get("functions", {}).get("MPI_Send", {})
+            return told.get("ours", 0), told.get("unshared", 0)
+
+        expect(sent(NIGH_SPACE_LEARNED="off") == (0, 20), "private without a folder")
+        expect(not os.listdir(folder), os.listdir(folder))
+        expect(sent() == (0, 20), "private in the first run")
+        (name,) = os.listdir(folder)
+        file = Path(folder, name)
+        size = file.stat().st_size
+        expect(size % 8 == 0 and 8 <= size <= 8 * 64 and file.stat().st_mode & 0o077 == 0, f"{size} bytes")
+        expect(sent() == (20, 0), "shared in the second one")
+        expect(file.stat().st_size <= 2 * size, "nothing new, but of the receiver")
+        expect(sent("idle") == (0, 0) and sent() == (0, 20), "forgotten")
+        expect(sent() == (20, 0), "learned again")
+        # A file that is damaged, not ours to read, or no file is no help and no harm.
+        for content in (b"", b"x" * 1001, os.urandom(4096), bytes(8 * 600)):
+            file.write_bytes(content)
+            expect(sum(sent()) == 20, f"{content[:20]}")
+        file.write_bytes(b"\1" * (300 << 10))  # longer than any that we write: begun anew
+        expect(sent() == (0, 20) and sent() == (20, 0) and file.stat().st_size < 4096, f"{file.stat().st_size}")
+        file.unlink()
+        file.symlink_to("/etc/passwd")
+        expect(sent() == (0, 20) and file.is_symlink(), "links are not followed")
+        file.unlink()
+        os.mkfifo(file)
+        expect(sent() == (0, 20), "a FIFO")
+        expect(sent(NIGH_SPACE_LEARNED=folder + "/is/not/there") == (0, 20), "no folder")
+
+
 def case_record(mpi):
     """NIGH_RECORD: who sends whom how much, with and without our own messages; and what nigh plan makes of it."""
     for env in ({}, {"NIGH_MPI_P2P": "off", "NIGH_MPI_COLL": "off", "NIGH_MPI_RMA": "off"}, {"NIGH_SPACE": "off"}):
