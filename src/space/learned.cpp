@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "space/memory.hpp"
@@ -31,12 +32,22 @@ static std::uint64_t hashed(const unsigned char* data, std::size_t bytes, std::u
   return hash;
 }
 
+// Code may be executable and not readable; the kernel looks first, and says so.
+static bool read_code(std::uintptr_t lo, unsigned char* to, std::size_t bytes) {
+  const iovec local = {to, bytes}, remote = {reinterpret_cast<void*>(lo), bytes};
+  const long pid = nigh_raw_syscall3(SYS_getpid, 0, 0, 0);
+  return nigh_raw_syscall6(SYS_process_vm_readv, pid, reinterpret_cast<long>(&local), 1,
+                           reinterpret_cast<long>(&remote), 1, 0) == static_cast<long>(bytes);
+}
+
 std::uint64_t place_of(std::uintptr_t caller, std::uint64_t size_class) {
   constexpr std::uintptr_t before = 24, after = 8;
   const std::uintptr_t page = caller & ~(kCodePage - 1);
   const std::uintptr_t lo = caller - page < before ? page : caller - before;
   const std::uintptr_t hi = caller + after < page + kCodePage ? caller + after : page + kCodePage;
-  std::uint64_t hash = hashed(reinterpret_cast<const unsigned char*>(lo), hi - lo);
+  unsigned char code[before + after] = {};
+  if (!read_code(lo, code, hi - lo)) return 0;
+  std::uint64_t hash = hashed(code, hi - lo);
   const std::uint64_t more[] = {caller - page, size_class};
   hash = hashed(reinterpret_cast<const unsigned char*>(more), sizeof more, hash);
   return (hash | 2) & ~std::uint64_t{1};

@@ -19,7 +19,7 @@ void learned_start();
 bool learned_is_on();
 
 // A place by what is the same in each run of the same machine code: the code around the return address
-// `caller`, its offset within its page, and the class of sizes. The lowest bit is 0.
+// `caller`, its offset within its page, and the class of sizes. The lowest bit is 0. 0: it can't be told.
 std::uint64_t place_of(std::uintptr_t caller, std::uint64_t size_class);
 
 enum class Learned { nothing, idle, sends };

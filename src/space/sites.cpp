@@ -122,7 +122,7 @@ static void introduce(Entry& entry, std::uintptr_t caller, std::size_t bytes) {
   if (caller == 0 || !learned_is_on()) return;
   const std::uint64_t place = place_of(caller, class_of(bytes));
   entry.place.store(place, std::memory_order_relaxed);
-  if (learned_of(place) != Learned::sends) return;
+  if (place == 0 || learned_of(place) != Learned::sends) return;
   entry.was_known.store(true, std::memory_order_relaxed);
   entry.state.store(kKnown, std::memory_order_relaxed);
 }
