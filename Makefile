@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 help:
 	@echo "make demo     three real programs on this machine with and without nigh, and the page: build/report.html"
 	@echo "make test     every test, as CI runs them (under 30 minutes on 2 cores)"
+	@echo "make check ROOM=message    builds and runs the tests of a room (a folder of src), and only those"
 	@echo "make build    commands in build/bin, libraries in build/lib; of what the packages that are there allow"
 	@echo "make deps     installs what building, testing and measuring need (PACKAGES=build or demo: only that)"
 	@echo "make show     everything that nigh can do, short, on this machine (7 minutes once built)"
@@ -49,6 +50,10 @@ show: deps build
 
 test: deps
 	@tools/test
+
+# The loop of a developer: ROOM=message, or several.
+check:
+	@tools/check $(ROOM)
 
 bench: deps build
 	@tools/bench
