@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was learned of a program's places (sites.hpp), kept between its runs: blocks that are made once and
+// Keeps between runs which places of a program (sites.hpp) send: blocks that are made once and
 // sent again and again are made before anything is known of their place, so the first run leaves them private
 // and the second one shares them. A file for each executable, in the folder that NIGH_SPACE_LEARNED names: 8
 // bytes for each place that sends (lowest bit 1) or does not any more (0), of which the later

@@ -22,7 +22,7 @@ struct Entry {
   std::atomic<std::uint8_t> state{kOnTrial};
   std::atomic<bool> was_known{false};
   std::atomic<std::uint64_t> place{0};  // learned.hpp; 0: it has none
-  // Of its private blocks: bytes of messages, bytes of the blocks that they were in, the last of these
+  // Its private blocks: bytes of messages, bytes of the blocks that they were in, the last of these
   // blocks.
   std::atomic<std::uint64_t> missed{0}, missed_blocks{0};
   std::atomic<std::uintptr_t> last_missed{0};
