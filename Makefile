@@ -15,7 +15,7 @@ help:
 	@echo "make check ROOM=message    builds and runs the tests of a room (a folder of src), and only those"
 	@echo "make build    commands in build/bin, libraries in build/lib; of what the packages that are there allow"
 	@echo "make deps     installs what building, testing and measuring need (PACKAGES=build or demo: only that)"
-	@echo "make show     everything that nigh can do, short, on this machine (7 minutes once built)"
+	@echo "make show     everything that nigh can do, short, on this machine (takes minutes once built)"
 	@echo "make bench    the benchmarks against their peers, full size"
 	@echo "make programs real MPI programs with and without nigh, by turns (installs them; hours)"
 	@echo "make verify   three short ones of these; fails if a result differs or nigh is surely slower"

@@ -75,8 +75,8 @@ int start(const RunOptions& options, const Ready& ready);
 void set_variable(openmp::LaunchEnvironment& environment, const std::string& name, const std::string& value);
 // Puts a library before those that LD_PRELOAD names.
 void preload_first(openmp::LaunchEnvironment& environment, const std::string& library);
-// What is learned of the program stays in a folder of the user's cache (space/learned.hpp), unless the user
-// said otherwise.
+// Names a folder in the user's cache for what ranks learn of the program (space/learned.hpp), unless the user
+// has named one.
 void keep_learned(openmp::LaunchEnvironment& environment);
 // Tells the space in each rank what the user wants of it.
 Result<void> set_space_variables(openmp::LaunchEnvironment& environment, const RunOptions& options);

@@ -80,9 +80,8 @@ const std::vector<Setting>& table() {
        {},
        "a folder, or off",
        "by nigh run",
-       "Keeps between runs which places of a program send, so that their blocks are shared from the first "
-       "one "
-       "on. nigh run names a folder in the user's cache."},
+       "Keeps between runs which places of a program send: their blocks are shared from the first one on. "
+       "nigh run names a folder in the user's cache."},
       {"NIGH_SHARE",
        "Shared memory",
        {"data"},

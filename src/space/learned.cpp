@@ -120,10 +120,7 @@ void learned_start() {
 
 bool learned_is_on() { return g_on; }
 
-Learned learned_of(std::uint64_t place) {
-  const std::uint64_t word = g_on ? word_for(place) : 0;
-  return word == 0 ? Learned::nothing : (word & 1) != 0 ? Learned::sends : Learned::idle;
-}
+bool learned_to_send(std::uint64_t place) { return g_on && (word_for(place) & 1) != 0; }
 
 // Ranks of a job do alike: the first ones are enough.
 static bool is_keeper() {

@@ -22,8 +22,7 @@ bool learned_is_on();
 // `caller`, its offset within its page, and the class of sizes. The lowest bit is 0. 0: it can't be told.
 std::uint64_t place_of(std::uintptr_t caller, std::uint64_t size_class);
 
-enum class Learned { nothing, idle, sends };
-Learned learned_of(std::uint64_t place);
+bool learned_to_send(std::uint64_t place);
 
 // Appends places; with the lowest bit set they send.
 void learned_append(const std::uint64_t* places, std::size_t count);

@@ -122,7 +122,7 @@ static void introduce(Entry& entry, std::uintptr_t caller, std::size_t bytes) {
   if (caller == 0 || !learned_is_on()) return;
   const std::uint64_t place = place_of(caller, class_of(bytes));
   entry.place.store(place, std::memory_order_relaxed);
-  if (place == 0 || learned_of(place) != Learned::sends) return;
+  if (place == 0 || !learned_to_send(place)) return;
   entry.was_known.store(true, std::memory_order_relaxed);
   entry.state.store(kKnown, std::memory_order_relaxed);
 }
@@ -265,7 +265,7 @@ void sites_keep() {
     const std::uint64_t place = entry.place.load(std::memory_order_relaxed);
     if (place == 0 || count == sizeof changed / sizeof *changed) continue;
     const std::uint64_t missed = entry.missed.load(std::memory_order_relaxed);
-    const bool known = learned_of(place) == Learned::sends;
+    const bool known = learned_to_send(place);
     const bool pays =
         missed > 0 && missed >= kSendsOfBlock * entry.missed_blocks.load(std::memory_order_relaxed);
     if (pays && !known) changed[count++] = place | 1;
