@@ -13,6 +13,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { says } from './says.mjs';
 
 const require = createRequire(`${process.cwd()}/`);
 const { chromium } = require('playwright-core');
@@ -71,10 +72,10 @@ function status(port, path, headers = {}) {
   assert.equal(await status(port, `/?token=${token}`), 200);
 
   const { tab, faults, close } = await open(url);
-  assert.equal(await tab.textContent('h1'), 'What did watch decide?');
+  await says(tab, 'h1', 'What did watch decide?');
   await tab.waitForSelector('.connection.open');
   await tab.waitForSelector('.events li >> text=kept', { timeout: 30000 });
-  assert.match(await tab.textContent('.lead'), /^1 decision, 1 kept\. .*speed by where accesses go now/);
+  await says(tab, '.lead', /^1 decision, 1 kept\. .*speed by where accesses go now/);
   assert.equal((await tab.$$('.effect .disc')).length, 1);
   await tab.waitForSelector('.time-chart canvas');
   const before = await tab.evaluate(() => document.querySelector('.lead + p').textContent);
@@ -131,17 +132,17 @@ function status(port, path, headers = {}) {
   const { child, url } = await serve('run', '--web', '--', 'python3', '-c', work, evil);
   const over = once(child, 'exit');
   const { tab, faults, close } = await open(url);
-  assert.equal(await tab.textContent('h1'), 'What is it doing now?');
+  await says(tab, 'h1', 'What is it doing now?');
   await tab.waitForSelector('.machine .mark', { timeout: 20000 });
   await tab.waitForSelector('.time-chart canvas');
-  assert.match(await tab.textContent('.lead'), /has run for \d+ s: 1 process, \d+ threads?, of which 1 works/);
+  await says(tab, '.lead', /has run for \d+ s: 1 process, \d+ threads?, of which 1 works/);
   await looksRight(tab, 'now');
   await tab.click('nav a >> text=Machine');
-  assert.equal(await tab.textContent('h1'), 'Where is everything?');
+  await says(tab, 'h1', 'Where is everything?');
   await tab.click('nav a >> text=Now');
   await tab.waitForSelector('.connection.ended', { timeout: 20000 });
-  assert.match(await tab.textContent('.lead'), /ended after \d.* s with status 3/);
-  assert.ok((await tab.textContent('.lead')).includes('<img src=x onerror='), 'the words are shown');
+  await says(tab, '.lead', /ended after \d.* s with status 3/);
+  await says(tab, '.lead', /<img src=x onerror=/); // the words are shown
   assert.equal(await tab.evaluate(() => globalThis.hacked), undefined);
   assert.equal((await tab.$$('img, iframe, main script')).length, 0);
   const [file] = await Promise.all([tab.waitForEvent('download'), tab.click('text=Keep this page')]);
@@ -153,7 +154,7 @@ function status(port, path, headers = {}) {
   writeFileSync(join(folder, 'second.html'), readFileSync(join(folder, 'second.html'), 'utf8').replace('"elapsed":', '"elapsed":1'));
   execFileSync(nigh, ['report', '--out', join(folder, 'both.html'), join(folder, 'first.html'), join(folder, 'second.html')]);
   const both = await open(`${pathToFileURL(join(folder, 'both.html'))}#/now`);
-  assert.equal(await both.tab.textContent('h1'), 'What did they do?');
+  await says(both.tab, 'h1', 'What did they do?');
   assert.deepEqual(await both.tab.$$eval('main h2.bench', (all) => all.map((one) => one.textContent)), ['first', 'second']);
   await both.tab.waitForSelector('.time-chart canvas');
   assert.deepEqual((await both.tab.$$eval('.pictures figure:first-child .u-legend th', (all) => all.map((one) => one.textContent))).slice(1), ['first', 'second']);
