@@ -77,7 +77,7 @@ _nigh() {
     plan) options="--teams --as --transpose --ranks --ranks-per-node --hosts --nodes --cores --type --flops --curves --mask --model --machine --root --json --svg --all --no-color" ;;
     doctor) options="--all --json" ;;
     settings) options="--json" ;;
-    ps) options="--pid --all --threads --json" ;;
+    ps) options="--pid --all --threads --memory --json" ;;
     tune) options="--time --precision --check --dry-run --forget --json" ;;
     compare) options="--run --time --precision --check --json" ;;
     run) options="--only --off --ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet --interleave --weighted-interleave --membind --preferred --huge-pages --threads --record --rank-map --gpus --web --no-profile" ;;

@@ -82,24 +82,36 @@ class TrafficSum {
   }
   [[nodiscard]] Document rows() const {
     Document out = Document::array();
-    for (const auto& [key, sum] : sums_)
+    for (const auto& [key, sum] : sums_) {
       out.push_back({key[0], key[1], key[2], key[3], sum.bytes, sum.messages});
+      if (functions_.empty()) continue;
+      out.back().push_back(key[4]);
+      out.back().push_back(sum.carried_bytes);
+      out.back().push_back(sum.carried_messages);
+    }
     return out;
   }
+  // Empty where records do not say them.
+  [[nodiscard]] const std::vector<std::string>& functions() const { return functions_; }
 
  private:
   struct Sum {
-    double bytes = 0, messages = 0;
+    double bytes = 0, messages = 0, carried_bytes = 0, carried_messages = 0;
   };
 
   void add(const RankRecord& record) {
-    std::vector<int> numbers;
+    std::vector<int> numbers, functions;
     for (const RankRecord::Communicator& one : record.communicators) numbers.push_back(number_of(one));
+    for (const std::string& one : record.functions) functions.push_back(number_of(one));
     for (const RankRecord::Sent& sent : record.sent) {
+      const int function =
+          sent.function < functions.size() ? functions[static_cast<std::size_t>(sent.function)] : -1;
       Sum& sum = sums_[{record.rank / width_, sent.to / width_, numbers[sent.communicator],
-                        static_cast<int>(sent.way)}];
+                        static_cast<int>(sent.way), function}];
       sum.bytes += sent.bytes;
       sum.messages += sent.messages;
+      sum.carried_bytes += sent.carried_bytes;
+      sum.carried_messages += sent.carried_messages;
     }
   }
 
@@ -115,9 +127,17 @@ class TrafficSum {
     return static_cast<int>(communicators_.size()) - 1;
   }
 
+  int number_of(const std::string& function) {
+    const auto found = std::find(functions_.begin(), functions_.end(), function);
+    const auto number = static_cast<int>(found - functions_.begin());
+    if (found == functions_.end()) functions_.push_back(function);
+    return number;
+  }
+
   int width_;
   std::vector<RankRecord::Communicator> communicators_;
-  std::map<std::array<int, 4>, Sum> sums_;  // by from, to, communicator, way
+  std::vector<std::string> functions_;
+  std::map<std::array<int, 5>, Sum> sums_;  // by from, to, communicator, way, function
 };
 
 constexpr std::size_t most_events = 5000;
@@ -254,6 +274,7 @@ Document traffic_document(const std::vector<RankRecord>& records, const std::str
           {"hosts", hosts},
           {"communicators", sum.communicators()},
           {"ways", ways},
+          {"functions", sum.functions()},
           {"entries", sum.rows()},
           {"missing", missing}};
 }

@@ -114,6 +114,17 @@ TEST(PageDocuments, RecordsOfRanksBecomeOneMatrix) {
   EXPECT_TRUE(page_document(document.dump(), "x"));
 }
 
+TEST(PageDocuments, FunctionsAndWhoCarriedStay) {
+  RankRecord first = record_of(0, 2, {{1, 0, 0, 100, 2, 0, 80, 1}, {1, 0, 0, 5, 1, 1}});
+  first.functions = {"MPI_Send", "MPI_Isend"};
+  RankRecord second = record_of(1, 2, {{0, 0, 0, 7, 1, 0, 7, 1}});
+  second.functions = {"MPI_Isend"};
+  const auto document = traffic_document({first, second}, "record");
+  EXPECT_EQ(document["functions"], (std::vector<std::string>{"MPI_Send", "MPI_Isend"}));
+  EXPECT_EQ(document["entries"].dump(),
+            "[[0,1,0,0,100.0,2.0,0,80.0,1.0],[0,1,0,0,5.0,1.0,1,0.0,0.0],[1,0,0,0,7.0,1.0,1,7.0,1.0]]");
+}
+
 // A matrix of 2000 ranks that all talk to each other: as many rows as a page shows, and no byte lost.
 TEST(PageDocuments, ManyRanksAreShownInGroups) {
   constexpr int ranks = 2000;

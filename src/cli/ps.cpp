@@ -21,7 +21,7 @@ namespace {
 
 struct PsOptions {
   std::vector<int> pids;
-  bool all = false, threads = false, json = false;
+  bool all = false, threads = false, memory = false, json = false;
 };
 
 // The NUMA nodes of PUs, as a list; "" where the machine can't be read.
@@ -46,7 +46,24 @@ class Nodes {
   Result<Machine> machine_;
 };
 
-void print_text(const std::vector<ProcessView>& seen, const PsOptions& options) {
+std::string memory_text(const MemoryView& memory) {
+  std::string out = fmt::format("{:.0f} MiB", memory.resident_mib);
+  if (memory.huge_mib > 0) out += fmt::format(", {:.0f} of it in huge pages", memory.huge_mib);
+  const char* before = "; ";
+  for (const auto& [node, mib] : memory.by_node) {
+    out += fmt::format("{}node {}: {:.0f}", before, node, mib);
+    before = ", ";
+  }
+  return out;
+}
+
+nlohmann::ordered_json memory_document(const MemoryView& memory) {
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  for (const auto& [node, mib] : memory.by_node) nodes.push_back({{"node", node}, {"mib", mib}});
+  return {{"resident_mib", memory.resident_mib}, {"huge_mib", memory.huge_mib}, {"nodes", nodes}};
+}
+
+void print_text(const sys::Os& os, const std::vector<ProcessView>& seen, const PsOptions& options) {
   const Nodes nodes;
   const auto width = static_cast<std::size_t>(terminal_width());
   const auto line = [&](const std::string& text) { fmt::print("{}\n", one_line(text).substr(0, width)); };
@@ -56,6 +73,10 @@ void print_text(const std::vector<ProcessView>& seen, const PsOptions& options) 
     const CpuSet pus = one.pus();
     line(fmt::format("{:>8} {:>7} {:>5}  {:<16} {:<8} {}", one.pid, one.threads.size(), one.bound_threads(),
                      pus.to_list(), nodes.text(pus), one.command));
+    if (options.memory) {
+      const auto memory = memory_of(os, one.pid);
+      line(fmt::format("{:>16} {}", "memory:", memory ? memory_text(*memory) : "of another user"));
+    }
     if (!options.threads) continue;
     for (const ThreadView& thread : one.threads)
       line(fmt::format("{:>16} {:>5}  {:<16} {:<8} {}", thread.tid,
@@ -64,7 +85,7 @@ void print_text(const std::vector<ProcessView>& seen, const PsOptions& options) 
   }
 }
 
-void print_json(const std::vector<ProcessView>& seen) {
+void print_json(const sys::Os& os, const std::vector<ProcessView>& seen, bool with_memory) {
   const Nodes nodes;
   nlohmann::ordered_json document = {
       {"format", "nigh-ps"}, {"version", 1}, {"processes", nlohmann::ordered_json::array()}};
@@ -79,6 +100,9 @@ void print_json(const std::vector<ProcessView>& seen) {
                                      {"nodes", nodes.of(one.pus())},
                                      {"bound_threads", one.bound_threads()},
                                      {"threads", threads}});
+    if (!with_memory) continue;
+    if (const auto memory = memory_of(os, one.pid))
+      document["processes"].back()["memory"] = memory_document(*memory);
   }
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -93,11 +117,11 @@ int ps(const PsOptions& options) {
   if (!options.all && options.pids.empty())
     std::erase_if(seen, [&](const ProcessView& one) { return !one.is_restricted(online); });
   if (options.json)
-    print_json(seen);
+    print_json(os, seen, options.memory);
   else if (seen.empty())
     fmt::print("every process may use all PUs ({})\n", online.to_list());
   else
-    print_text(seen, options);
+    print_text(os, seen, options);
   return 0;
 }
 
@@ -110,6 +134,8 @@ void add_ps(CLI::App& app, int& status) {
       ->check(CLI::Range(1, 4194304));
   command->add_flag("--all", options->all, "All processes, also those that may use all PUs");
   command->add_flag("--threads", options->threads, "A line for each thread, with the PU where it ran last");
+  command->add_flag("--memory", options->memory,
+                    "Where the memory of each process lies, and how much of it is in huge pages");
   command->add_flag("--json", options->json, "JSON");
   command->callback([options, &status] { status = ps(*options); });
 }

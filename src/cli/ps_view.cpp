@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "sys/memory_rollup.hpp"
 #include "sys/pages.hpp"
 #include "sys/task.hpp"
 
@@ -94,6 +95,19 @@ std::vector<ProcessView> processes(const sys::Os& os, const std::vector<int>& pi
     if (process.command.empty()) process.command = "[" + process.threads.front().name + "]";
     out.push_back(std::move(process));
   }
+  return out;
+}
+
+std::optional<MemoryView> memory_of(const sys::Os& os, int pid) {
+  const auto text = os.read(folder_of(pid) + "/smaps_rollup");
+  if (!text) return std::nullopt;
+  const sys::MemoryRollup sum = sys::memory_rollup(text->c_str());
+  MemoryView out{sum.resident_mib, sum.huge_mib, {}};
+  if (const auto maps = sys::numa_mappings(os, pid))
+    for (const sys::NumaMapping& one : *maps)
+      for (const auto& [node, pages] : one.by_node)
+        out.by_node[node] +=
+            static_cast<double>(pages) * static_cast<double>(one.page_bytes) / (1024.0 * 1024.0);
   return out;
 }
 

@@ -5,6 +5,8 @@
 // they are looked at are left out.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ struct ThreadView {
   CpuSet pus;    // that it may use
   int cpu = -1;  // where it ran last
   double cpu_seconds = 0;
+};
+
+// Where the memory of a process lies.
+struct MemoryView {
+  double resident_mib = 0, huge_mib = 0;  // of it in pages of 2 MiB or more
+  std::map<int, double> by_node;          // MiB on each NUMA node; empty: the kernel does not say it
 };
 
 struct ProcessView {
@@ -36,5 +44,7 @@ struct ProcessView {
 CpuSet online_pus(const sys::Os& os);
 // Those with these numbers, in their order; without numbers all that have words, ascending.
 std::vector<ProcessView> processes(const sys::Os& os, const std::vector<int>& pids);
+// The kernel walks all its pages: 10 to 20 ms for each GB. None: it has ended, or may not be looked at.
+std::optional<MemoryView> memory_of(const sys::Os& os, int pid);
 
 }  // namespace nigh::cli

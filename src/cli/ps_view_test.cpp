@@ -71,5 +71,22 @@ TEST_F(Ps, NamesAKernelThreadThatIsAskedFor) {
   EXPECT_EQ(seen[0].command, "[kworker]");
 }
 
+TEST_F(Ps, SaysWhereMemoryLies) {
+  EXPECT_FALSE(memory_of(tree.os(), 20));
+  tree.put("/proc/20/smaps_rollup",
+           "55d0-7ffc ---p 00000000 00:00 0 [rollup]\nRss:              8192 kB\nPss:              1 kB\n"
+           "AnonHugePages:      2048 kB\nShmemPmdMapped:     4096 kB\nFilePmdMapped:        0 kB\n"
+           "Shared_Hugetlb:        0 kB\nPrivate_Hugetlb:    2048 kB\n");
+  const auto alone = memory_of(tree.os(), 20);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->resident_mib, 10);
+  EXPECT_EQ(alone->huge_mib, 8);
+  EXPECT_TRUE(alone->by_node.empty());
+  tree.put("/proc/20/numa_maps",
+           "1000 default anon=1 N0=256 N7=512 kernelpagesize_kB=4\n"
+           "20000 bind:1 huge anon=1 N7=1 kernelpagesize_kB=2048\n");
+  EXPECT_EQ(memory_of(tree.os(), 20)->by_node, (std::map<int, double>{{0, 1.0}, {7, 4.0}}));
+}
+
 }  // namespace
 }  // namespace nigh::cli

@@ -138,6 +138,7 @@ struct Row {
   int first = 0, last = 0, there = 0;
   std::string host = {};
   double in_mpi = 0, user = 0, system = 0, minor_faults = 0, major_faults = 0, peak_mib = 0;
+  double resident_mib = 0, huge_mib = 0;
   std::vector<double> mean, most, cpu;  // s in each column: in MPI twice, of CPU time
 
   void add(const RankRecord& record, const std::vector<double>& in_mpi_by_column, double seconds) {
@@ -149,6 +150,8 @@ struct Row {
     minor_faults += record.times.minor_faults;
     major_faults += record.times.major_faults;
     peak_mib = std::max(peak_mib, record.times.peak_mib);
+    resident_mib += record.times.resident_mib;
+    huge_mib += record.times.huge_mib;
     for (std::size_t i = 0; i < mean.size(); ++i) {
       mean[i] += in_mpi_by_column[i];
       most[i] = std::max(most[i], in_mpi_by_column[i]);
@@ -190,7 +193,7 @@ class Sums {
     return out;
   }
 
-  // Averages over the ranks of a row; for memory, the maximum.
+  // Averages over the ranks of a row; of the peak of memory the maximum.
   [[nodiscard]] Document rows() const {
     Document out = Document::array();
     for (const Row& row : rows_) {
@@ -204,6 +207,10 @@ class Sums {
                      {"minor_faults", row.minor_faults / there},
                      {"major_faults", row.major_faults / there},
                      {"peak_mib", row.peak_mib}});
+      if (row.resident_mib > 0) {
+        out.back()["resident_mib"] = row.resident_mib / there;
+        out.back()["huge_mib"] = row.huge_mib / there;
+      }
     }
     return out;
   }
@@ -274,7 +281,9 @@ Result<RankTimes> rank_times_from(const Json& record) {
                                     {"system_seconds", &out.system_seconds},
                                     {"minor_faults", &out.minor_faults},
                                     {"major_faults", &out.major_faults},
-                                    {"peak_mib", &out.peak_mib}});
+                                    {"peak_mib", &out.peak_mib},
+                                    {"resident_mib", &out.resident_mib},
+                                    {"huge_mib", &out.huge_mib}});
   if (!read) return tl::unexpected(read.error());
   if (out.seconds > most_seconds) return tl::unexpected(wrong_member("seconds"));
   if (read = read_intervals(record, "cpu_microseconds", out.cpu_microseconds); !read)

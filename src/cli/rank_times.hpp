@@ -24,7 +24,8 @@ struct RankTimes {
   double started = 0, seconds = 0;  // s since 1970; from then to MPI_Finalize. 0 s: the record has no times
   double interval_seconds = 0;
   double user_seconds = 0, system_seconds = 0, minor_faults = 0, major_faults = 0, peak_mib = 0;
-  std::vector<float> cpu_microseconds;  // of all threads, for each interval
+  double resident_mib = 0, huge_mib = 0;  // at the end; of it in huge pages. 0: the record does not say it
+  std::vector<float> cpu_microseconds;    // of all threads, for each interval
   std::vector<Function> functions;
 };
 

@@ -101,6 +101,28 @@ bool is_sent(const Json& row, int ranks) {
                      [](const Json& value) { return value.is_number() && is_bytes(value.get<double>()); });
 }
 
+std::uint32_t number_of(const std::string& function, RankRecord& in) {
+  const auto found = std::find(in.functions.begin(), in.functions.end(), function);
+  const auto number = static_cast<std::uint32_t>(found - in.functions.begin());
+  if (found == in.functions.end()) in.functions.push_back(function);
+  return number;
+}
+
+// What was sent in one way, by one function; `of` says which.
+Result<void> read_rows(const Json& rows, RankRecord::Sent of, RankRecord& out) {
+  for (const Json& row : rows) {
+    if (!is_sent(row, out.ranks))
+      return tl::unexpected(
+          wrong(fmt::format("an entry of \"{}\" is not [rank, bytes, messages]", record_ways[of.way])));
+    const auto value = [&](std::size_t at) { return row.size() > at ? row[at].get<double>() : 0; };
+    of.to = row[0].get<int>();
+    of.bytes = value(1), of.messages = value(2);
+    of.carried_bytes = value(3), of.carried_messages = value(4);
+    out.sent.push_back(of);
+  }
+  return {};
+}
+
 Result<void> read_communicator(const Json& in, RankRecord& out) {
   if (!in.is_object()) return tl::unexpected(wrong("its \"communicators\" are not objects"));
   const Json name = in.value("name", Json()), size = in.value("size", Json());
@@ -108,13 +130,15 @@ Result<void> read_communicator(const Json& in, RankRecord& out) {
   out.communicators.push_back(
       {name.is_string() ? name.get<std::string>() : "", is_rank(size, most_ranks + 1) ? size.get<int>() : 0});
   for (std::uint32_t way = 0; way < record_ways.size(); ++way) {
-    const Json rows = in.value(record_ways[way], Json::array());
-    for (const Json& row : rows) {
-      if (!is_sent(row, out.ranks))
-        return tl::unexpected(
-            wrong(fmt::format("an entry of \"{}\" is not [rank, bytes, messages]", record_ways[way])));
-      out.sent.push_back(
-          {row[0].get<int>(), number, way, row[1].get<double>(), row.size() > 2 ? row[2].get<double>() : 0});
+    const auto found = in.find(record_ways[way]);
+    if (found == in.end()) continue;
+    if (!found->is_object()) {  // version 1 has no functions
+      if (auto read = read_rows(*found, {.communicator = number, .way = way}, out); !read) return read;
+      continue;
+    }
+    for (const auto& [function, rows] : found->items()) {
+      const RankRecord::Sent of = {.communicator = number, .way = way, .function = number_of(function, out)};
+      if (auto read = read_rows(rows, of, out); !read) return read;
     }
   }
   return {};
@@ -132,8 +156,9 @@ Result<RankRecord> parse_rank_record(std::string_view text) {
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded() || !root.is_object())
     return tl::unexpected(wrong("it is not JSON, or was cut short"));
-  if (root.value("format", Json()) != "nigh-rank" || root.value("version", Json()) != 1)
-    return tl::unexpected(wrong("it is not a record of this nigh (format nigh-rank, version 1)"));
+  const Json version = root.value("version", Json());
+  if (root.value("format", Json()) != "nigh-rank" || (version != 1 && version != 2))
+    return tl::unexpected(wrong("it is not a record of this nigh (format nigh-rank, versions 1 and 2)"));
   const Json ranks = root.value("ranks", Json()), rank = root.value("rank", Json());
   if (!is_rank(ranks, most_ranks + 1) || ranks == 0 || !is_rank(rank, ranks.get<int>()))
     return tl::unexpected(wrong("its \"rank\" and \"ranks\" are not numbers of a job"));

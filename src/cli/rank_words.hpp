@@ -39,12 +39,16 @@ struct RankRecord {
     std::uint32_t communicator = 0;  // which of those below
     std::uint32_t way = 0;           // which of record_ways
     double bytes = 0, messages = 0;
+    std::uint32_t function = no_function;            // which of those below
+    double carried_bytes = 0, carried_messages = 0;  // by nigh; the rest by the library
   };
+  static constexpr std::uint32_t no_function = 0xffffffff;  // records of version 1 do not say it
   int rank = 0, ranks = 0;
   bool complete = true;
   std::string host, program;
   RankTimes times;
   std::vector<Communicator> communicators;
+  std::vector<std::string> functions;
   std::vector<Sent> sent;
 };
 inline constexpr std::array record_ways = {"point_to_point", "collective", "put", "get"};

@@ -84,8 +84,8 @@ TEST(RankWords, AddsUpTheRecordsOfAllRanks) {
 
 TEST(RankWords, RefusesWhatIsNoRecord) {
   EXPECT_EQ(refusal_of_record("{\"format\": \"nigh-ra"), "it is not JSON, or was cut short");
-  EXPECT_EQ(refusal_of_record(R"({"format": "nigh-rank", "version": 2})"),
-            "it is not a record of this nigh (format nigh-rank, version 1)");
+  EXPECT_EQ(refusal_of_record(R"({"format": "nigh-rank", "version": 3})"),
+            "it is not a record of this nigh (format nigh-rank, versions 1 and 2)");
   const std::string start = R"({"format": "nigh-rank", "version": 1, )";
   for (const char* numbers : {R"("rank": 3, "ranks": 3)", R"("rank": -1, "ranks": 3)", R"("rank": 0)",
                               R"("rank": 0, "ranks": 1e9)"})
@@ -95,6 +95,25 @@ TEST(RankWords, RefusesWhatIsNoRecord) {
     EXPECT_EQ(
         refusal_of_record(start + R"("rank": 0, "ranks": 3, "communicators": [{"put": [)" + row + "]}]}"),
         "an entry of \"put\" is not [rank, bytes, messages]");
+  EXPECT_EQ(
+      refusal_of_record(start + R"("rank": 0, "ranks": 3, "communicators": [{"put": {"MPI_Put": [[0]]}}]})"),
+      "an entry of \"put\" is not [rank, bytes, messages]");
+}
+
+TEST(RankWords, ReadsWhichFunctionSentAndWhoCarriedIt) {
+  const auto record = parse_rank_record(
+      R"({"format": "nigh-rank", "version": 2, "rank": 0, "ranks": 2, "communicators": [)"
+      R"({"name": "x", "size": 2, "point_to_point": {"MPI_Send": [[1, 10, 2, 8, 1]], "MPI_Isend": [[1, 5, 1, 0, 0]]}, )"
+      R"("put": {"MPI_Put": []}}, {"name": "y", "size": 2, "collective": {"MPI_Isend": [[0, 7, 1]]}}]})");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->functions, (std::vector<std::string>{"MPI_Isend", "MPI_Send", "MPI_Put"}));
+  ASSERT_EQ(record->sent.size(), 3U);
+  const RankRecord::Sent& send = record->sent[1];
+  EXPECT_EQ(record->functions[send.function], "MPI_Send");
+  EXPECT_EQ((std::vector{send.bytes, send.messages, send.carried_bytes, send.carried_messages}),
+            (std::vector<double>{10, 2, 8, 1}));
+  EXPECT_EQ(record->sent[2].function, 0U);
+  EXPECT_EQ(record->sent[2].carried_bytes, 0);
 }
 
 TEST(RankWords, FoldsLists) { EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8"); }

@@ -123,8 +123,15 @@ inline int look(const int* flag, Look&& call) {
   return look_again(flag, call);
 }
 
+// Calls that were ours so far, of any function: whether it has grown tells who carried a call.
+inline std::uint64_t g_covered_calls = 0;
+
 // One more call of `function` that ended so. A few cycles; exact unless MPI_THREAD_MULTIPLE threads race.
 inline void count(Function function, Fate fate) {
+  if (fate == Fate::covered) {
+    std::atomic_ref<std::uint64_t> covered(g_covered_calls);
+    covered.store(covered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   auto& calls = g_process.page->counters.calls[static_cast<int>(function)][static_cast<int>(fate)];
   std::atomic_ref<std::uint64_t>(calls).store(calls + 1, std::memory_order_relaxed);
 }

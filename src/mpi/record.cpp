@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/record.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -25,7 +27,6 @@ using record::Members;
 using record::Shape;
 using record::shape_of;
 using record::Way;
-using record::ways;
 
 // A communicator or a window, while it lives.
 struct Known {
@@ -47,8 +48,15 @@ struct Persistent {
   Persistent* next = nullptr;
   std::uintptr_t handle = 0;
   Group* group = nullptr;
+  Function function = Function::Start;
   Send* sends = nullptr;
   int count = 0, room = 0;
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (int i = 0; i < count; ++i) sum += sends[i].bytes;
+    return sum;
+  }
 };
 
 constexpr std::size_t buckets = 256;
@@ -100,14 +108,12 @@ Group* group_of(MPI_Group members, const char* name, int rank, bool inter) {
         std::memcmp(group->world, world, count * sizeof(int)) == 0)
       return std::free(world), group;
   Group* const group = zeroed<Group>(1);
-  Cell* const cells = zeroed<Cell>(count * ways);
-  if (!group || !cells) return std::free(group), std::free(cells), std::free(world), nullptr;
+  if (!group) return std::free(world), nullptr;
   std::snprintf(group->name, sizeof group->name, "%s", name);
   group->rank = rank;
   group->peers = peers;
   group->inter = inter;
   group->world = world;
-  group->cells = cells;
   group->next = g_groups;
   return g_groups = group;
 }
@@ -198,11 +204,11 @@ void forget_persistent(std::uintptr_t handle) {
     }
 }
 
-void add(Group& group, Way way, int peer, std::uint64_t bytes) {
-  if (peer < 0 || peer >= group.peers) return;  // MPI_PROC_NULL
-  Cell& cell = group.cell(way, peer);
-  cell.bytes += bytes;
-  ++cell.messages;
+void add(Group& group, Function function, const Send& send, bool carried) {
+  if (send.peer < 0 || send.peer >= group.peers) return;  // MPI_PROC_NULL
+  Cell*& cells = group.cells[static_cast<int>(send.way)][static_cast<int>(function)];
+  if (!cells) cells = zeroed<Cell>(static_cast<std::size_t>(group.peers));
+  if (cells) cells[send.peer].add(send.bytes, carried);
 }
 
 void keep(Persistent& request, const Send& send) {
@@ -217,8 +223,12 @@ void keep(Persistent& request, const Send& send) {
   request.sends[request.count++] = send;
 }
 
+std::uint64_t covered_calls() {
+  return std::atomic_ref<std::uint64_t>(g_covered_calls).load(std::memory_order_relaxed);
+}
+
 template <Function function, class Tuple>
-void note(const Tuple& arguments) {
+void note(const Tuple& arguments, bool carried) {
   constexpr Shape shape = shape_of(function);
   const auto handle = std::get<shape.handle>(arguments);
   const Lock lock;
@@ -245,6 +255,7 @@ void note(const Tuple& arguments) {
     if (!kept) return;
     kept->handle = handle_bits(*request);
     kept->group = &group;
+    kept->function = function;
     record::sends_of<function>(arguments, who, [&](int peer, std::uint64_t bytes, bool reads) {
       keep(*kept, {peer, way(reads), bytes});
     });
@@ -253,18 +264,43 @@ void note(const Tuple& arguments) {
     first = kept;
   } else {
     record::sends_of<function>(arguments, who, [&](int peer, std::uint64_t bytes, bool reads) {
-      add(group, way(reads), peer, bytes);
+      add(group, function, {peer, way(reads), bytes}, carried);
     });
   }
 }
 
-void started(std::uintptr_t handle) {
+Persistent* persistent_of(MPI_Request request) {
+  const std::uintptr_t handle = handle_bits(request);
+  for (Persistent* one = g_persistent[bucket_of(handle)]; one; one = one->next)
+    if (one->handle == handle) return one;
+  return nullptr;
+}
+
+// The bytes of the least of the `most` largest of these requests that send; 0: there are not more of them.
+std::uint64_t least_of_largest(const MPI_Request* requests, int count, std::uint64_t most) {
+  auto* const sizes = zeroed<std::uint64_t>(static_cast<std::size_t>(count));
+  if (!sizes) return 0;
+  std::uint64_t* end = sizes;
+  for (int i = 0; i < count; ++i)
+    if (const Persistent* one = persistent_of(requests[i])) *end++ = one->bytes();
+  std::uint64_t least = 0;
+  if (most < static_cast<std::uint64_t>(end - sizes)) {
+    std::nth_element(sizes, sizes + (most - 1), end, std::greater<>());
+    least = sizes[most - 1];
+  }
+  std::free(sizes);
+  return least;
+}
+
+// Of requests that were started at once `carried` are ours: the largest, where these are not all.
+void started(const MPI_Request* requests, int count, std::uint64_t carried) {
   const Lock lock;
-  for (Persistent* request = g_persistent[bucket_of(handle)]; request; request = request->next)
-    if (request->handle == handle) {
-      for (int i = 0; i < request->count; ++i)
-        add(*request->group, request->sends[i].way, request->sends[i].peer, request->sends[i].bytes);
-      return;
+  const std::uint64_t least = carried == 0 || count == 1 ? 0 : least_of_largest(requests, count, carried);
+  for (int i = 0; i < count; ++i)
+    if (const Persistent* one = persistent_of(requests[i])) {
+      const bool ours = carried > 0 && one->bytes() >= least;
+      if (ours) --carried;
+      for (int k = 0; k < one->count; ++k) add(*one->group, one->function, one->sends[k], ours);
     }
 }
 
@@ -282,12 +318,14 @@ struct Recorded<function, Member> {
   static Result call(Arguments... arguments) {
     const auto next = reinterpret_cast<Result (*)(Arguments...)>(next_of<function>());
     Result result{};
+    [[maybe_unused]] const std::uint64_t before = covered_calls();
     {
       const InCall timed(function);
       result = next(arguments...);
     }
     if constexpr (shape_of(function).pattern != record::Pattern::none)
-      if (result == MPI_SUCCESS && recording()) note<function>(std::tuple<const Arguments&...>(arguments...));
+      if (result == MPI_SUCCESS && recording())
+        note<function>(std::tuple<const Arguments&...>(arguments...), covered_calls() != before);
     return result;
   }
 };
@@ -295,16 +333,17 @@ struct Recorded<function, Member> {
 int recorded_Start(MPI_Request* request) {
   const auto next = reinterpret_cast<int (*)(MPI_Request*)>(next_of<Function::Start>());
   const InCall timed(Function::Start);
+  const std::uint64_t before = covered_calls();
   const int error = next(request);
-  if (error == MPI_SUCCESS && recording()) started(handle_bits(*request));
+  if (error == MPI_SUCCESS && recording()) started(request, 1, covered_calls() - before);
   return error;
 }
 int recorded_Startall(int count, MPI_Request* requests) {
   const auto next = reinterpret_cast<int (*)(int, MPI_Request*)>(next_of<Function::Startall>());
   const InCall timed(Function::Startall);
+  const std::uint64_t before = covered_calls();
   const int error = next(count, requests);
-  if (error == MPI_SUCCESS && recording())
-    for (int i = 0; i < count; ++i) started(handle_bits(requests[i]));
+  if (error == MPI_SUCCESS && recording()) started(requests, count, covered_calls() - before);
   return error;
 }
 // Handles are used again by the library as soon as they are free, so they are forgotten before.

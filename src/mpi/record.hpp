@@ -17,6 +17,9 @@
 //     Scan, Exscan                    to the next member
 //     persistent requests             when they are started
 //
+// Carried is what our version of a function moved; else the library did. Where threads are in MPI at once, a
+// call of the library's may be taken for one of ours that ends meanwhile.
+//
 // Not seen: partitioned communication, non-blocking and persistent neighbourhood collectives, files.
 #pragma once
 

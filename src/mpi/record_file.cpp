@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "sys/memory_rollup.hpp"
 #include "sys/program_name.hpp"
 
 namespace nigh::mpi::record {
@@ -34,10 +35,17 @@ void write_quoted(std::FILE* file, const char* text) {
   std::fputc('"', file);
 }
 
-bool sends_anything(const Group& group, Way way) {
-  for (int peer = 0; peer < group.peers; ++peer)
-    if (group.cell(way, peer).messages != 0) return true;
-  return false;
+void write_cells(std::FILE* file, const Group& group, const Cell* cells) {
+  const char* comma = "";
+  for (int peer = 0; peer < group.peers; ++peer) {
+    const Cell& cell = cells[peer];
+    if (cell.messages == 0 || group.world[peer] < 0) continue;
+    std::fprintf(file, "%s[%d", comma, group.world[peer]);
+    for (const std::uint64_t one : {cell.bytes, cell.messages, cell.carried_bytes, cell.carried_messages})
+      std::fprintf(file, ", %llu", static_cast<unsigned long long>(one));
+    std::fputc(']', file);
+    comma = ", ";
+  }
 }
 
 void write_group(std::FILE* file, const Group& group) {
@@ -45,19 +53,17 @@ void write_group(std::FILE* file, const Group& group) {
   write_quoted(file, group.name);
   std::fprintf(file, ", \"size\": %d", group.peers);
   for (int i = 0; i < ways; ++i) {
-    const auto way = static_cast<Way>(i);
-    if (!sends_anything(group, way)) continue;
-    std::fprintf(file, ", \"%s\": [", way_names[i]);
     const char* comma = "";
-    for (int peer = 0; peer < group.peers; ++peer) {
-      const Cell& cell = group.cell(way, peer);
-      if (cell.messages == 0 || group.world[peer] < 0) continue;
-      std::fprintf(file, "%s[%d, %llu, %llu]", comma, group.world[peer],
-                   static_cast<unsigned long long>(cell.bytes),
-                   static_cast<unsigned long long>(cell.messages));
+    for (int function = 0; function < function_count; ++function) {
+      const Cell* const cells = group.cells[i][function];
+      if (!cells) continue;
+      if (!*comma) std::fprintf(file, ", \"%s\": {", way_names[i]);
+      std::fprintf(file, "%s\"%s\": [", comma, function_names[function]);
+      write_cells(file, group, cells);
+      std::fputc(']', file);
       comma = ", ";
     }
-    std::fputc(']', file);
+    if (*comma) std::fputc('}', file);
   }
   std::fputc('}', file);
 }
@@ -75,6 +81,13 @@ void write_usage(std::FILE* file) {
                "\"major_faults\": %ld, \"peak_mib\": %.1f",
                seconds_of(usage.ru_utime), seconds_of(usage.ru_stime), usage.ru_minflt, usage.ru_majflt,
                static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
+// As it is now, at the end; nothing where the kernel does not say it.
+void write_memory(std::FILE* file) {
+  const sys::MemoryRollup memory = sys::own_memory_rollup();
+  if (memory.resident_mib > 0)
+    std::fprintf(file, ", \"resident_mib\": %.1f, \"huge_mib\": %.1f", memory.resident_mib, memory.huge_mib);
 }
 
 // Until the last interval that is not empty, in microseconds.
@@ -112,12 +125,13 @@ void write_rank(std::FILE* file, const Group* groups, const Times& times, bool c
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = 0;
   std::fprintf(
       file,
-      "{\"format\": \"nigh-rank\", \"version\": 1, \"rank\": %d, \"ranks\": %d, \"complete\": %s, \"host\": ",
+      "{\"format\": \"nigh-rank\", \"version\": 2, \"rank\": %d, \"ranks\": %d, \"complete\": %s, \"host\": ",
       g_rank, g_ranks, complete ? "true" : "false");
   write_quoted(file, host);
   std::fputs(", \"program\": ", file);
   write_quoted(file, sys::own_program_name().c_str());
   write_usage(file);
+  write_memory(file);
   write_times(file, times);
   std::fputs(", \"communicators\": [", file);
   const char* comma = "";

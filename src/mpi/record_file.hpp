@@ -17,6 +17,15 @@ constexpr const char* way_names[ways] = {"point_to_point", "collective", "put", 
 
 struct Cell {
   std::uint64_t bytes = 0, messages = 0;
+  std::uint64_t carried_bytes = 0, carried_messages = 0;  // of these, by us
+
+  void add(std::uint64_t size, bool carried) {
+    bytes += size;
+    ++messages;
+    if (!carried) return;
+    carried_bytes += size;
+    ++carried_messages;
+  }
 };
 
 // Ranks that know each other by one or more communicators of one name, or by windows.
@@ -25,13 +34,8 @@ struct Group {
   char name[512] = {};
   int rank = 0, peers = 0;
   bool inter = false;
-  int* world = nullptr;   // peer -> rank in MPI_COMM_WORLD, or negative
-  Cell* cells = nullptr;  // ways x peers
-
-  [[nodiscard]] Cell& cell(Way way, int peer) const {
-    return cells[static_cast<std::size_t>(way) * static_cast<std::size_t>(peers) +
-                 static_cast<std::size_t>(peer)];
-  }
+  int* world = nullptr;                    // peer -> rank in MPI_COMM_WORLD, or negative
+  Cell* cells[ways][function_count] = {};  // of each peer; null: nothing was sent so
 };
 
 // In the folder of the first job of so many ranks that has no file of this rank yet. False: see

@@ -293,24 +293,26 @@ def case_account(mpi):
 
 
 def recorded(mpi, words, **env):
-    """way -> {(from, to): (bytes, messages)} of all communicators, and their names by rank."""
+    """way -> {(from, to): (bytes, messages)} of all communicators, and their names by rank; function -> (bytes, messages) that nigh carried."""
     with tempfile.TemporaryDirectory() as folder:
         env = dict(LD_PRELOAD=mpi.front, NIGH_RECORD=folder + "/here", **env)
         for job in ("1", "2"):  # the second job of the same size has a folder of its own
             status, _, err = mpi.run([(4, env, mpi.program("record") + words)])
             expect(status == 0 and err == "", f"status {status}: {err}")
-        ways, names = {}, {}
+        ways, names, carried = {}, {}, {}
         for rank in range(4):
             texts = [json.loads((Path(folder) / "here" / f"4-ranks-{job}" / f"rank-{rank}.json").read_text()) for job in (1, 2)]
             expect(texts[0]["communicators"] == texts[1]["communicators"], f"{texts[0]} and {texts[1]}")
             told = texts[0]
-            expect((told["format"], told["version"], told["rank"], told["ranks"], told["complete"]) == ("nigh-rank", 1, rank, 4, True), told)
+            expect((told["format"], told["version"], told["rank"], told["ranks"], told["complete"]) == ("nigh-rank", 2, rank, 4, True), told)
             names[rank] = sorted(one["name"] for one in told["communicators"])
             for one in told["communicators"]:
                 for way in ("point_to_point", "collective", "put", "get"):
-                    for to, size, messages in one.get(way, []):
-                        before = ways.setdefault(way, {}).get((rank, to), (0, 0))
-                        ways[way][rank, to] = (before[0] + size, before[1] + messages)
+                    for function, to, size, messages, ours, our_messages in ((name, *row) for name, rows in one.get(way, {}).items() for row in rows):
+                        expect(ours <= size and our_messages <= messages, f"{function}: {ours} of {size}")
+                        for sums, key, more in ((ways.setdefault(way, {}), (rank, to), (size, messages)), (carried, function, (ours, our_messages))):
+                            before = sums.get(key, (0, 0))
+                            sums[key] = (before[0] + more[0], before[1] + more[1])
         plan = subprocess.run([mpi.libdir.parent / "bin" / "nigh", "plan", "--json", "--nodes", "2", "--ranks", folder + "/here/4-ranks-1"],
                               capture_output=True, text=True)
         (Path(folder) / "here/4-ranks-2/rank-2.json").write_text("")  # as of a rank that was killed
@@ -321,7 +323,7 @@ def recorded(mpi, words, **env):
     expect(plan.returncode == 0, plan.stderr)
     total = sum(size for way in ways.values() for (a, b), (size, _) in way.items() if a != b)
     expect(json.loads(plan.stdout)["bytes"] == total, f"{plan.stdout[:300]}, not {total} bytes")
-    return ways, names
+    return ways, names, carried
 
 
 def case_times(mpi):
@@ -345,6 +347,7 @@ def case_times(mpi):
             # All CPU time since the start, however it was spent: that of before MPI_Init is missing.
             cpu, whole = sum(told["cpu_microseconds"]) / 1e6, told["user_seconds"] + told["system_seconds"]
             expect(0 < cpu <= whole + 0.01 and len(told["cpu_microseconds"]) <= 512, f"{cpu} of {whole} s")
+            expect(0 <= told["huge_mib"] <= told["resident_mib"] <= told["peak_mib"] + 1 and told["resident_mib"] > 1, told)
         # Rank 1 works for 0.15 s, rank 0 rests.
         expect(sum(ranks[1]["cpu_microseconds"]) >= 150000, ranks[1]["cpu_microseconds"])
         expect(sum(ranks[0]["cpu_microseconds"]) / 1e6 < ranks[0]["seconds"] - 0.7, ranks[0])
@@ -396,14 +399,20 @@ def case_learned(mpi):
 
 def case_record(mpi):
     """NIGH_RECORD: who sends whom how much, with and without our own messages; and what nigh plan makes of it."""
-    for env in ({}, {"NIGH_MPI_P2P": "off", "NIGH_MPI_COLL": "off", "NIGH_MPI_RMA": "off"}, {"NIGH_SPACE": "off"}):
-        ways, names = recorded(mpi, [], **env)
-        want = {(0, 3): (50010, 2), (1, 2): (300, 1), (2, 1): (300, 1), (0, 2): (210, 3), (2, 0): (210, 3), (1, 3): (210, 3), (3, 1): (210, 3)}
+    off = {"NIGH_MPI_P2P": "off", "NIGH_MPI_COLL": "off", "NIGH_MPI_RMA": "off"}
+    for env in ({"NIGH_SPACE_SHARE": "all"}, off, {"NIGH_SPACE": "off"}):
+        ways, names, carried = recorded(mpi, [], **env)
+        want = {(0, 3): (50010, 2), (1, 2): (300, 1), (2, 1): (300, 1), **{(rank, rank ^ 2): (180210, 6) for rank in range(4)}}
         expect(ways["point_to_point"] == want, f"{env}: {ways['point_to_point']}")
         ring = {(rank, (rank + by) % 4): (9, 1) for rank in range(4) for by in (1, 3)}
         expect(ways["collective"] == ring, f"{env}: {ways['collective']}")
         expect((ways["put"], ways["get"]) == ({(3, 0): (600, 1)}, {(3, 1): (400, 1)}), f"{env}: {ways}")
         expect('a "pair" ?' in names[0] and "MPI_COMM_WORLD" in names[0], names)
+        some = ("MPI_Isend", "MPI_Send_init", "MPI_Put", "MPI_Get") if env.get("NIGH_SPACE_SHARE") else ()
+        all_of = {"MPI_Isend": (50000, 1), "MPI_Send_init": (4 * 180000, 12), "MPI_Put": (600, 1), "MPI_Get": (400, 1), "MPI_Send": (10, 1),
+                  "MPI_Sendrecv": (600, 2), "MPI_Neighbor_alltoall": (72, 8)}
+        want = {name: value if name in some else (0, 0) for name, value in all_of.items()}
+        expect(carried == want, f"{env}: nigh carried {carried}, not {want}")
     sends = {}
 
     def add(a, b, size):
@@ -413,7 +422,7 @@ def case_record(mpi):
 
     status, _, err = mpi.run([(4, dict(LD_PRELOAD=mpi.front, NIGH_RECORD="/proc/nigh"), mpi.program("record"))])
     expect(status == 0 and err.count("can't be recorded: /proc/nigh: ") == 4, f"status {status}: {err}")
-    ways, _ = recorded(mpi, ["collectives"])
+    ways, _, carried = recorded(mpi, ["collectives"])
     for rank in range(4):
         for other in range(4):
             add(1, other, 1) if rank == 1 else None  # Bcast
@@ -425,6 +434,8 @@ def case_record(mpi):
         if rank < 3:
             add(rank, rank + 1, 4)  # Exscan
     expect(ways == {"collective": sends}, f"{ways['collective']}, not {sends}")
+    sums = [sum(pair[i] for pair in carried.values()) for i in (0, 1)]
+    expect(sums == [sum(pair[i] for pair in sends.values()) for i in (0, 1)], f"nigh carried {carried}")
 
 
 def case_python(mpi):

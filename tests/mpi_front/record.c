@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-static char in[1 << 16], out[1 << 16];
+static char *in, out[1 << 17];
 
 static void collectives(MPI_Comm comm, int size) {
   int counts[4], places[4];
@@ -28,10 +28,12 @@ static void collectives(MPI_Comm comm, int size) {
 int main(int argc, char** argv) {
   int rank = 0, size = 0, dims[1] = {4}, periods[1] = {1};
   MPI_Comm pair = MPI_COMM_NULL, ring = MPI_COMM_NULL;
-  MPI_Request requests[2];
+  MPI_Request requests[4];
   MPI_Win window = MPI_WIN_NULL;
   void* base = NULL;
   MPI_Init(&argc, &argv);
+  in = calloc(1, 1 << 16);
+  if (!in) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size != 4) MPI_Abort(MPI_COMM_WORLD, 2);
@@ -55,20 +57,21 @@ int main(int argc, char** argv) {
     MPI_Sendrecv(in, 300, MPI_CHAR, 3 - rank, 0, out, 300, MPI_CHAR, 3 - rank, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
   }
-  /* Ranks 0 and 2, 1 and 3, under a name, whose members have other numbers: a persistent send, started 3
-   * times. */
+  /* Ranks 0 and 2, 1 and 3, under a name, whose members have other numbers: persistent sends, a small one and
+   * a large one, started together 3 times. */
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &pair);
   MPI_Comm_set_name(pair, "a \"pair\" \xe9");
   int there = 0;
   MPI_Comm_rank(pair, &there);
   MPI_Send_init(in, 70, MPI_CHAR, 1 - there, 0, pair, requests);
   MPI_Recv_init(out, 70, MPI_CHAR, 1 - there, 0, pair, requests + 1);
+  MPI_Send_init(in, 60000, MPI_CHAR, 1 - there, 1, pair, requests + 2);
+  MPI_Recv_init(out + 70, 60000, MPI_CHAR, 1 - there, 1, pair, requests + 3);
   for (int i = 0; i < 3; i++) {
-    MPI_Startall(2, requests);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Startall(4, requests);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
   }
-  MPI_Request_free(requests);
-  MPI_Request_free(requests + 1);
+  for (int i = 0; i < 4; i++) MPI_Request_free(requests + i);
   MPI_Comm_free(&pair);
   /* Neighbours of a ring. */
   MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
@@ -81,6 +84,7 @@ int main(int argc, char** argv) {
   if (rank == 3) MPI_Get(out, 400, MPI_CHAR, 1, 0, 400, MPI_CHAR, window);
   MPI_Win_fence(0, window);
   MPI_Win_free(&window);
+  free(in);
   MPI_Finalize();
   return 0;
 }

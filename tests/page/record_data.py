@@ -52,7 +52,7 @@ def guest() -> None:
         {NIGH} plan --teams 8,scatter,2,compact --json >/out/plan.json
         {NIGH} run --teams 8,scatter,2,compact -- {observer} 8,2 2000 >/dev/null &
         sleep 15
-        {NIGH} ps --json >/out/ps.json
+        {NIGH} ps --memory --json >/out/ps.json
         kill $!
         cd /tmp
         {NIGH} run --record /out/record -- mpirun.openmpi --mca btl self,vader -n 4 {BUILD}/bench/molecules-openmpi 4 6""")

@@ -125,11 +125,13 @@ export interface Processes {
     command: string;
     pus: string;
     threads: { tid: number; name: string; pus: string; cpu: number }[];
+    memory?: { resident_mib: number; huge_mib: number; nodes: { node: number; mib: number }[] };
   }[];
 }
 
 // What ranks sent each other, of all files of a record (nigh run --record): entries are [from, to, communicator, way, bytes,
-// messages], where communicator and way are indices. Where `width` is above 1, from and to are groups of so many ranks.
+// messages, function, bytes and messages that nigh carried], where communicator, way and function are indices; older records
+// do not have the last three. Where `width` is above 1, from and to are groups of so many ranks.
 export interface Traffic {
   format: 'nigh-traffic';
   name: string;
@@ -138,7 +140,8 @@ export interface Traffic {
   hosts: string[];
   communicators: { name: string; size: number }[];
   ways: string[];
-  entries: [number, number, number, number, number, number][];
+  functions?: string[];
+  entries: [number, number, number, number, number, number, number?, number?, number?][];
   missing: number[];
 }
 
@@ -235,7 +238,7 @@ export interface RankTimes {
   most_in_mpi?: number[][]; // of the ranks of a group
   cpu?: number[][]; // in % of a PU: 200 is two threads that work
   functions: { name: string; calls: number; seconds: number; longest_seconds: number; longest_rank: number; percent?: number[] }[]; // the longest first
-  rows: { first: number; last: number; host: string; mpi_seconds: number; user_seconds: number; system_seconds: number; minor_faults: number; major_faults: number; peak_mib: number }[];
+  rows: { first: number; last: number; host: string; mpi_seconds: number; user_seconds: number; system_seconds: number; minor_faults: number; major_faults: number; peak_mib: number; resident_mib?: number; huge_mib?: number }[];
 }
 
 // How ways to bind fared in NUMA guests: what each cell says begins with "right" where it was.

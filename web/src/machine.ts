@@ -15,6 +15,14 @@ export interface Box {
   width: number;
   height: number;
   inside: Box[];
+  shares?: (Share & { x: number; width: number })[];
+}
+
+// The memory of a process on a NUMA node; `team` is the colour of the process.
+export interface Share {
+  team: number;
+  mib: number;
+  title: string;
 }
 
 export interface Cell {
@@ -51,6 +59,7 @@ function labelOf(node: MachineNode, pus: number): string {
 const pad = 6;
 const gap = 5;
 const line = 17;
+export const thick = 7; // a bar of memory
 
 // Left to right, the next row where `most` is reached.
 function flow(boxes: Box[], most: number, top: number, pad: number, gap: number): { width: number; height: number } {
@@ -88,12 +97,23 @@ function place(node: MachineNode, devices: Map<Device, Set<number>>): Device[] {
   return out;
 }
 
-export function layout(machine: Machine, most: number): { root: Box; pus: number[] } {
+// `memory`: of processes, by NUMA node, as bars in the nodes' boxes.
+export function layout(machine: Machine, most: number, memory: Map<number, Share[]> = new Map()): { root: Box; pus: number[] } {
   const pus = pusOf(machine.tree);
   const cell = cellFor(pus.length);
   const devices = new Map((machine.devices ?? []).map((one) => [one, new Set(numbersOf(one.pus))]));
   let gpus = 0;
   const numbers = new Map((machine.devices ?? []).filter((one) => one.type === 'gpu').map((one) => [one, gpus++]));
+  const largest = Math.max(...[...memory.values()].map((shares) => shares.reduce((sum, one) => sum + one.mib, 0)));
+  // The node with the most memory in use has a bar as wide as its box.
+  const bar = (shares: Share[], width: number) => {
+    let x = pad;
+    return shares.map((one) => {
+      const at = { ...one, x, width: ((width - 2 * pad) * one.mib) / largest };
+      x += at.width;
+      return at;
+    });
+  };
   const build = (node: MachineNode, most: number): Box => {
     const children = node.children ?? [];
     if (node.type === 'pu') return { kind: 'pu', label: `${node.os_index ?? ''}`, pu: node.os_index ?? 0, x: 0, y: 0, width: cell.width, height: cell.height, inside: [] };
@@ -108,16 +128,19 @@ export function layout(machine: Machine, most: number): { root: Box; pus: number
       return { kind: 'device', label, device, x: 0, y: 0, width: 16 + 6.6 * label.length, height: 20, inside: [] };
     });
     const wide = small ? Infinity : most;
-    const size = flow(inside, wide, small ? edge : line + 4, edge, small ? edge : gap);
+    const used = node.type === 'numa' && memory.size > 0;
+    const top = small ? edge : line + 4 + (used ? thick + 3 : 0);
+    const size = flow(inside, wide, top, edge, small ? edge : gap);
     if (tags.length > 0) {
-      const under = flow(tags, wide, inside.length > 0 ? size.height - edge + gap : line + 4, edge, gap);
+      const under = flow(tags, wide, inside.length > 0 ? size.height - edge + gap : top, edge, gap);
       size.width = Math.max(size.width, under.width);
       size.height = under.height;
     }
     const label = small ? '' : labelOf(node, pusOf(node).length);
+    const width = Math.max(size.width, label ? 14 + 6.4 * label.length : 0);
     return {
-      kind: node.type, label, x: 0, y: 0, width: Math.max(size.width, label ? 14 + 6.4 * label.length : 0),
-      height: Math.max(size.height, small ? 0 : line + 8), inside: [...inside, ...tags],
+      kind: node.type, label, x: 0, y: 0, width, height: Math.max(size.height, small ? 0 : top + 4), inside: [...inside, ...tags],
+      ...(used ? { shares: bar(memory.get(node.os_index ?? 0) ?? [], width) } : {}),
     };
   };
   return { root: build(machine.tree, most), pus };
@@ -157,6 +180,25 @@ export function marksOfProcesses(of: Processes): Map<number, Mark> {
     }
   });
   return out;
+}
+
+// Where the memory of processes lies (nigh ps --memory), by NUMA node.
+export function memoryOf(of: Processes): Map<number, Share[]> {
+  const out = new Map<number, Share[]>();
+  of.processes.forEach((process, team) => {
+    for (const { node, mib } of process.memory?.nodes ?? [])
+      if (mib > 0) out.set(node, [...(out.get(node) ?? []), { team, mib, title: `${process.command}: ${binary(mib * 2 ** 20)} on node ${node}` }]);
+  });
+  return out;
+}
+
+// In one sentence; nothing where nigh ps was not asked for it.
+export function memoryWords(of: Processes): string {
+  const known = of.processes.filter((one) => one.memory !== undefined);
+  if (known.length === 0) return '';
+  const sum = (which: 'resident_mib' | 'huge_mib') => known.reduce((all, one) => all + one.memory![which], 0);
+  const huge = sum('huge_mib');
+  return ` Bars in NUMA nodes are their memory there: together ${binary(sum('resident_mib') * 2 ** 20)}, ${huge > 0 ? `${binary(huge * 2 ** 20)} of it` : 'nothing of it'} in huge pages.`;
 }
 
 // A plan beside what nigh ps saw: team 0 is as planned, or missing, team 1 is not of the plan.

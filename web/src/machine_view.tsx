@@ -1,10 +1,17 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 import { useMemo, useState } from 'preact/hooks';
-import { documentsOf, type Links, type Machine, type Page } from './documents';
+import { documentsOf, type Links, type Machine, type Page, type Processes } from './documents';
 import { Figure, Rows, useWidth } from './figure';
-import { type Box, layout, type Mark, marksOfPlan, marksOfProcesses, nodesOf, planAgainst, pusOf, sources } from './machine';
-import { plural, short } from './numbers';
+import { type Box, layout, type Mark, marksOfPlan, marksOfProcesses, memoryOf, memoryWords, nodesOf, planAgainst, pusOf, type Share, sources, thick } from './machine';
+import { binary, plural, short } from './numbers';
+
+// In the width of a PU; a long name leaves room for how many more there are.
+function markText(mark: Mark): string {
+  if (mark.more === 0) return mark.text;
+  const more = `+${mark.more}`;
+  return (/^[\d.]+$/.test(mark.text) ? mark.text : mark.text.slice(0, Math.max(1, 5 - more.length))) + more;
+}
 
 function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path: string }) {
   const mark = box.pu === undefined ? undefined : marks.get(box.pu);
@@ -13,14 +20,19 @@ function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path:
     <g transform={`translate(${box.x},${box.y})`}>
       <rect class={`box ${box.kind} ${mark ? `team t${mark.team % 8}${mark.missing ? ' missing' : ''}` : ''}`} width={box.width} height={box.height} rx={text ? 3 : 0.5} />
       {box.pu !== undefined && text && (
-        <text class={mark && !mark.missing ? `mark${mark.text.length + (mark.more > 0 ? 2 : 0) > 4 ? ' long' : ''}` : 'pu-number'} x={box.width / 2} y={box.height / 2 + 4} text-anchor="middle">
-          {mark ? `${mark.text}${mark.more > 0 ? `+${mark.more}` : ''}` : box.label}
+        <text class={mark && !mark.missing ? `mark${markText(mark).length > 4 ? ' long' : ''}` : 'pu-number'} x={box.width / 2} y={box.height / 2 + 4} text-anchor="middle">
+          {mark ? markText(mark) : box.label}
         </text>
       )}
       {box.pu === undefined && box.label && <text class="label" x={box.kind === 'device' ? 8 : 6} y={14}>{box.label}</text>}
       {(mark || box.device || box.pu !== undefined) && (
         <title>{box.device ? `${box.device.title ?? box.device.type}, ${box.device.bus}, near PUs ${box.device.pus}` : `PU ${box.pu}${mark ? `: ${mark.title}` : ''}`}</title>
       )}
+      {box.shares?.map((one, i) => (
+        <rect key={i} class={`box memory team t${one.team % 8}`} x={one.x} y={18} width={one.width} height={thick}>
+          <title>{one.title}</title>
+        </rect>
+      ))}
       {box.inside.map((one, i) => (
         <Boxes key={i} box={one} marks={marks} path={`${path}.${i}`} />
       ))}
@@ -28,9 +40,9 @@ function Boxes({ box, marks, path }: { box: Box; marks: Map<number, Mark>; path:
   );
 }
 
-export function Tree({ machine, marks, words }: { machine: Machine; marks: Map<number, Mark>; words: string }) {
+export function Tree({ machine, marks, words, memory }: { machine: Machine; marks: Map<number, Mark>; words: string; memory?: Map<number, Share[]> | undefined }) {
   const { ref, width } = useWidth();
-  const { root } = useMemo(() => layout(machine, width), [machine, width]);
+  const { root } = useMemo(() => layout(machine, width, memory), [machine, width, memory]);
   return (
     <div ref={ref} class="wide-picture" tabIndex={0}>
       <svg class="machine" width={root.width + 2} height={root.height + 2} viewBox={`-1 -1 ${root.width + 2} ${root.height + 2}`} role="img" aria-label={words}>
@@ -121,13 +133,14 @@ function MachinePart({ page, first }: { page: Page; first: number }) {
   if (!machine) return null;
   const plans = documentsOf(page, 'nigh-plan').filter((one) => one.machine === machine.name);
   const looks = chosen === 0 ? documentsOf(page, 'nigh-ps') : [];
-  const layers = [
+  const layers: { name: string; marks: Map<number, Mark>; words: string; look?: Processes }[] = [
     { name: 'nothing', marks: new Map<number, Mark>(), words: 'the numbers are those of the operating system' },
     ...plans.map((one) => ({ name: `the plan ${one.spec}`, marks: marksOfPlan(one), words: `${plural(one.threads.length, 'thread')}: 2.3 is thread 3 of the team that thread 2 opened; a colour is a team; +1: one more thread on the same PU` })),
-    ...looks.map((one) => ({ name: 'running processes (nigh ps)', marks: marksOfProcesses(one), words: `${plural(one.processes.length, 'process', 'processes')}: where their threads ran last; a colour is a process` })),
+    ...looks.map((one) => ({ name: 'running processes (nigh ps)', marks: marksOfProcesses(one), words: `${plural(one.processes.length, 'process', 'processes')}: where their threads ran last; a colour is a process`, look: one })),
     ...plans.flatMap((plan) => looks.map((look) => ({ name: `the plan ${plan.spec} and running processes`, ...planAgainst(plan, look) }))),
   ];
   const layer = layers[Math.min(shown, layers.length - 1)]!;
+  const memory = useMemo(() => layer.look && memoryOf(layer.look), [layer.look]);
   const matrices = matricesOf(machine);
   const nodes = nodesOf(machine.tree).sort((a, b) => a - b);
   const pus = pusOf(machine.tree).length;
@@ -160,13 +173,24 @@ function MachinePart({ page, first }: { page: Page; first: number }) {
       <Figure
         title={machine.name}
         name={`machine-${machine.name}`}
-        note={`Boxes hold what is inside them; ${layer.words}.`}
+        note={`Boxes hold what is inside them; ${layer.words}.${layer.look ? memoryWords(layer.look) : ''}`}
         table={plan
           ? { columns: ['thread', 'PU', 'core', 'NUMA node', 'why'], rows: plan.threads.map((one) => [one.path.join('.'), one.pu, one.core, one.numa_node, one.reason]) }
           : { columns: ['PU', 'on it'], rows: pusOf(machine.tree).map((pu) => [pu, layer.marks.get(pu)?.title ?? '']) }}
       >
-        <Tree machine={machine} marks={layer.marks} words={`${machine.title || machine.name}, ${plural(pus, 'PU')}, with ${layer.name}`} />
+        <Tree machine={machine} marks={layer.marks} memory={memory} words={`${machine.title || machine.name}, ${plural(pus, 'PU')}, with ${layer.name}`} />
       </Figure>
+      {memory && memory.size > 0 && (
+        <Rows
+          caption="Memory of processes"
+          table={{
+            columns: ['process', 'command', 'memory', 'in huge pages', ...nodes.map((one) => `on node ${one}`)],
+            rows: layer.look!.processes.filter((one) => one.memory).map((one) => [
+              one.pid, one.command, ...[one.memory!.resident_mib, one.memory!.huge_mib, ...nodes.map((node) => one.memory!.nodes.find((there) => there.node === node)?.mib ?? 0)].map((mib) => binary(mib * 2 ** 20)),
+            ]),
+          }}
+        />
+      )}
       {matrices.map((matrix) => (
         <Figure
           key={matrix.key}

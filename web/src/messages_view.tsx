@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { documentsOf, type Page, type RankMap, type Traffic } from './documents';
 import { Figure, Rows, useWidth } from './figure';
 import { bytes, plural, scaled, whole } from './numbers';
-import { type Cells, cellsOf, heaviest, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
+import { type Carrier, type Cells, cellsOf, functionsOf, heaviest, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
 
 const ramps = {
   light: ['#eef2f7', '#c3d7f0', '#84aee3', '#3f7ecb', '#14519b', '#062a5c'],
@@ -154,8 +154,13 @@ function MapTable({ map }: { map: RankMap }) {
 function TrafficFigure({ traffic }: { traffic: Traffic }) {
   const [way, setWay] = useState(-1);
   const [communicator, setCommunicator] = useState(-1);
+  const [fn, setFn] = useState(-1);
+  const [carrier, setCarrier] = useState<Carrier>('both');
   const [by, setBy] = useState<'bytes' | 'messages'>('bytes');
-  const cells = useMemo(() => cellsOf(traffic, { way, communicator }), [traffic, way, communicator]);
+  const cells = useMemo(() => cellsOf(traffic, { way, communicator, function: fn, carrier }), [traffic, way, communicator, fn, carrier]);
+  const functions = useMemo(() => functionsOf(traffic), [traffic]);
+  const carried = functions.reduce((sum, one) => sum + one.carried, 0);
+  const sent = functions.reduce((sum, one) => sum + one.bytes, 0);
   const sums = useMemo(() => sumsOf(traffic, cells), [traffic, cells]);
   const pairs = useMemo(() => heaviest(cells, 5000), [cells]);
   const number = (event: { currentTarget: HTMLSelectElement }) => Number(event.currentTarget.value);
@@ -165,6 +170,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
       <p class="lead">
         {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {whole(sums.messages)} messages
         {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} hosts to another.` : ', all on one host.'}
+        {sent > 0 && ` Of all bytes nigh carried ${((100 * carried) / sent).toFixed(0)} %, the MPI library the rest; most are sent by ${functions[0]!.name}.`}
       </p>
       <div class="choices">
         <label>
@@ -183,6 +189,27 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
             ))}
           </select>
         </label>
+        {functions.length > 1 && (
+          <label>
+            Function{' '}
+            <select value={fn} onChange={(event) => setFn(number(event))}>
+              <option value={-1}>all</option>
+              {functions.map((one) => (
+                <option key={one.index} value={one.index}>{`${one.name} (${bytes(one.bytes)})`}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        {functions.length > 0 && (
+          <label>
+            Carried by{' '}
+            <select value={carrier} onChange={(event) => setCarrier(event.currentTarget.value as Carrier)}>
+              <option value="both">nigh or the library</option>
+              <option value="nigh">nigh</option>
+              <option value="library">the library</option>
+            </select>
+          </label>
+        )}
         {traffic.communicators.length > 1 && (
           <label>
             Communicator{' '}
@@ -206,6 +233,15 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
       >
         <HeatMap traffic={traffic} cells={cells} by={by} />
       </Figure>
+      {functions.length > 0 && (
+        <Rows
+          caption="By function"
+          table={{
+            columns: ['function', 'bytes', 'messages', 'of the bytes, carried by nigh'],
+            rows: functions.map((one) => [one.name, bytes(one.bytes), whole(one.messages), one.bytes > 0 ? `${((100 * one.carried) / one.bytes).toFixed(0)} %` : '–']),
+          }}
+        />
+      )}
     </>
   );
 }

@@ -51,8 +51,8 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
         name={cpu ? 'cpu-of-ranks' : 'ranks-in-mpi'}
         note={cpu ? `The darker, the more CPU time${part}; the darkest is ${short(most / 100)} ${most === 100 ? 'PU' : 'PUs'}.` : `The darker, the larger the part of its time in MPI${part}. A rank that is pale where others are dark is the one that they wait for.`}
         table={{
-          columns: ['ranks', 'host', 'in MPI, s', 'user, s', 'system, s', 'page faults', 'with reading from disk', 'peak memory'],
-          rows: times.rows.map((row) => [rowName(row), row.host, short(row.mpi_seconds), short(row.user_seconds), short(row.system_seconds), whole(row.minor_faults), whole(row.major_faults), binary(row.peak_mib * 2 ** 20)]),
+          columns: ['ranks', 'host', 'in MPI, s', 'user, s', 'system, s', 'page faults', 'with reading from disk', 'peak memory', 'memory at the end', 'of it in huge pages'],
+          rows: times.rows.map((row) => [rowName(row), row.host, short(row.mpi_seconds), short(row.user_seconds), short(row.system_seconds), whole(row.minor_faults), whole(row.major_faults), binary(row.peak_mib * 2 ** 20), ...[row.resident_mib, row.huge_mib].map((mib) => (mib === undefined ? '–' : binary(mib * 2 ** 20)))]),
         }}
       >
         {busy && (
@@ -83,7 +83,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
         />
         <Rows
           caption={groups ? 'What ranks used on average; of memory, the most' : 'What each rank used'}
-          table={{ columns: ['ranks', 'in MPI', 'user', 'system', 'page faults', 'peak memory'], rows: rowsThere(times).map((row) => [rowName(row), duration(row.mpi_seconds), duration(row.user_seconds), duration(row.system_seconds), whole(row.minor_faults), binary(row.peak_mib * 2 ** 20)]) }}
+          table={{ columns: ['ranks', 'in MPI', 'user', 'system', 'page faults', 'peak memory', 'in huge pages'], rows: rowsThere(times).map((row) => [rowName(row), duration(row.mpi_seconds), duration(row.user_seconds), duration(row.system_seconds), whole(row.minor_faults), binary(row.peak_mib * 2 ** 20), row.huge_mib === undefined ? '–' : binary(row.huge_mib * 2 ** 20)]) }}
         />
       </div>
     </>

@@ -11,22 +11,49 @@ export interface Cells {
   messages: Float64Array;
 }
 
+export type Carrier = 'both' | 'nigh' | 'library';
+
 export interface Choice {
   way: number; // -1: all
   communicator: number;
+  function: number;
+  carrier: Carrier;
 }
 
 export function cellsOf(traffic: Traffic, choice: Choice): Cells {
   const side = Math.ceil(traffic.ranks / traffic.width);
   const out = { side, width: traffic.width, bytes: new Float64Array(side * side), messages: new Float64Array(side * side) };
-  for (const [from, to, communicator, way, bytes, messages] of traffic.entries) {
+  const part = (all: number, carried: number) => (choice.carrier === 'both' ? all : choice.carrier === 'nigh' ? carried : all - carried);
+  for (const [from, to, communicator, way, bytes, messages, fn = -1, carriedBytes = 0, carriedMessages = 0] of traffic.entries) {
     if (choice.way >= 0 && way !== choice.way) continue;
     if (choice.communicator >= 0 && communicator !== choice.communicator) continue;
+    if (choice.function >= 0 && fn !== choice.function) continue;
     const at = from * side + to;
-    out.bytes[at]! += bytes;
-    out.messages[at]! += messages;
+    out.bytes[at]! += part(bytes, carriedBytes);
+    out.messages[at]! += part(messages, carriedMessages);
   }
   return out;
+}
+
+export interface FunctionSum {
+  index: number;
+  name: string;
+  bytes: number;
+  messages: number;
+  carried: number; // bytes
+}
+
+// Each function that sends, the one with the most bytes first; none where the record does not say them.
+export function functionsOf(traffic: Traffic): FunctionSum[] {
+  const out = (traffic.functions ?? []).map((name, index) => ({ index, name, bytes: 0, messages: 0, carried: 0 }));
+  for (const [, , , , bytes, messages, fn = -1, carried = 0] of traffic.entries) {
+    const sum = out[fn];
+    if (!sum) continue;
+    sum.bytes += bytes;
+    sum.messages += messages;
+    sum.carried += carried;
+  }
+  return out.sort((a, b) => b.bytes - a.bytes || b.messages - a.messages);
 }
 
 // "7", or "64 to 127" where a row is several ranks.

@@ -3,13 +3,13 @@
 import { describe, expect, it, test } from 'vitest';
 import { type Curves, groupsOf, sizeIn, spread, summaryOf } from './benchmarks';
 import { rowsOf } from './coverage';
-import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type RankTimes, type Traffic } from './documents';
+import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Processes, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
-import { type Box, layout, marksOfPlan, planAgainst, pusOf } from './machine';
+import { type Box, layout, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { busyOf, duration, summaryOf as summaryTimes } from './rank_times';
-import { cellsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
+import { cellsOf, functionsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
 
 test('numbers are short', () => {
   expect([0, 0.01234, 1.234, 123.4, 12340].map(short)).toEqual(['0', '0.0123', '1.23', '123', '12340']);
@@ -160,12 +160,34 @@ const traffic: Traffic = {
 };
 
 test('the matrix is that of what was chosen', () => {
-  const all = cellsOf(traffic, { way: -1, communicator: -1 });
+  const every = { way: -1, communicator: -1, function: -1, carrier: 'both' } as const;
+  const all = cellsOf(traffic, every);
   expect(sumsOf(traffic, all)).toEqual({ all: 157, betweenHosts: 50, hosts: 2, messages: 4 });
   expect(heaviest(all, 2).map((one) => [one.from, one.to, one.bytes])).toEqual([[0, 1, 100], [0, 3, 50]]);
-  expect(sumsOf(traffic, cellsOf(traffic, { way: 0, communicator: -1 })).all).toBe(107);
-  expect(sumsOf(traffic, cellsOf(traffic, { way: -1, communicator: 1 })).all).toBe(7);
+  expect(sumsOf(traffic, cellsOf(traffic, { ...every, way: 0 })).all).toBe(107);
+  expect(sumsOf(traffic, cellsOf(traffic, { ...every, communicator: 1 })).all).toBe(7);
   expect(ranksOf({ width: 64 }, 1, 100)).toBe('64 to 99');
+  expect(functionsOf(traffic)).toEqual([]);
+  const told: Traffic = { ...traffic, functions: ['MPI_Isend', 'MPI_Send'], entries: [[0, 1, 0, 0, 100, 2, 1, 60, 1], [0, 1, 0, 0, 10, 1, 0, 10, 1], [2, 3, 1, 0, 7, 1, 1, 0, 0]] };
+  expect(functionsOf(told).map((one) => [one.name, one.bytes, one.messages, one.carried])).toEqual([['MPI_Send', 107, 3, 60], ['MPI_Isend', 10, 1, 10]]);
+  expect(sumsOf(told, cellsOf(told, { ...every, function: 1 })).all).toBe(107);
+  expect(sumsOf(told, cellsOf(told, { ...every, carrier: 'nigh' })).all).toBe(70);
+  expect(heaviest(cellsOf(told, { ...every, carrier: 'library' }), 2).map((one) => [one.from, one.bytes, one.messages])).toEqual([[0, 40, 1], [2, 7, 1]]);
+});
+
+test('the memory of processes stands in the boxes of their nodes', () => {
+  const core = { type: 'core', children: [{ type: 'pu', count: 2 }] };
+  const machine = { format: 'nigh-machine', name: 'm', tree: { type: 'machine', children: [0, 1].map((node) => ({ type: 'numa', os_index: node, bytes: 2 ** 30, children: [core] })) } } as unknown as Machine;
+  const process = (pid: number, mib: number[]) => ({ pid, command: `app ${pid}`, pus: '0', threads: [], memory: { resident_mib: mib[0]! + mib[1]!, huge_mib: pid, nodes: mib.map((one, node) => ({ node, mib: one })) } });
+  const seen: Processes = { format: 'nigh-ps', processes: [process(2, [100, 0]), process(4, [100, 50]), { pid: 9, command: 'x', pus: '', threads: [] }] };
+  const [first, second] = layout(machine, 800, memoryOf(seen)).root.inside;
+  expect(first!.shares!.map((one) => one.team)).toEqual([0, 1]);
+  expect(first!.shares![0]!.width).toBeCloseTo((first!.width - 12) / 2);
+  expect(second!.shares!.map((one) => [one.team, one.title])).toEqual([[1, 'app 4: 50 MiB on node 1']]);
+  expect(second!.shares![0]!.width).toBeCloseTo((second!.width - 12) / 4);
+  expect(second!.height).toBeGreaterThan(layout(machine, 800).root.inside[1]!.height);
+  expect(memoryWords(seen)).toMatch(/together 250 MiB, 6 MiB of it in huge pages/);
+  expect(memoryWords({ format: 'nigh-ps', processes: [] })).toBe('');
 });
 
 test('little is still seen beside much', () => {
