@@ -93,10 +93,18 @@ inline int settle_other(MPI_Request was, MPI_Status& status, int error) {
   later.raise_now();
   return code;
 }
+// The library says that an active receive of the table, or another one (null), is complete, and has kept its
+// request: brings the payload and corrects the status, ends nothing.
+void correct_status(Record* record, MPI_Request request, MPI_Status& status);
 // The library has completed the user's request that was `was`.
 inline int settle_found(MPI_Request was, MPI_Status& status, int error) {
   Record* record = was == MPI_REQUEST_NULL ? nullptr : g_table.find(handle_bits_of(was));
   return record && record->active ? settle(*record, status, error) : settle_other(was, status, error);
+}
+inline int settle_found(MPI_Request was, MPI_Status& status, int error, Later& later) {
+  Record* record = was == MPI_REQUEST_NULL ? nullptr : g_table.find(handle_bits_of(was));
+  return record && record->active ? settle(*record, status, error, later)
+                                  : settle_other(was, status, error, later);
 }
 // A request that is not in the table moves there if there is a note of it: MPI_Request_free, and its payload
 // may still be to come. False: there is none, or no memory.

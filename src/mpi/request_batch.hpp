@@ -107,6 +107,11 @@ class Batch final : public Unsettled {
     --ours;
     return mpi::settle(*record, status, error, later);
   }
+  // The library says that request i is complete, but has left it in the array.
+  [[nodiscard]] bool keeps(int i) const {
+    return requests_[i] != MPI_REQUEST_NULL && !(records_[i] && records_[i]->carrier);
+  }
+  void correct(int i, MPI_Status& status) const { correct_status(records_[i], requests_[i], status); }
   // The carrier at i, if its operation has ended; -1: it has not, or it is none.
   int try_carrier(int i, MPI_Status& status, bool attend = false) {
     Record* record = records_[i];

@@ -155,6 +155,10 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted, Lat
     MPI_Status& status = statuses.get()[i];
     if (in_status && status.MPI_ERROR == MPI_ERR_PENDING) continue;
     const int before = status.MPI_ERROR;
+    if (!*flag && batch.keeps(i)) {  // MPICH 5 and Intel MPI end none of them where one failed
+      if (before == MPI_SUCCESS) batch.correct(i, status);
+      continue;
+    }
     const bool carrier = batch.at(i) && batch.at(i)->carrier;
     const int one =
         carrier ? batch.conclude_at(i, status) : batch.received(i, status, in_status ? before : MPI_SUCCESS);
@@ -202,7 +206,8 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
                : real().Testany(count, requests, index, &flag, &status);
   batch.written = {};
   if (batch.settled()) return true;
-  if (*index != MPI_UNDEFINED && (flag || error != MPI_SUCCESS)) {
+  // Of a call that it refuses as a whole the library may leave the index as it was.
+  if (*index >= 0 && *index < count && (flag || error != MPI_SUCCESS)) {
     error = batch.received(*index, status, error);
     return true;
   }
@@ -248,7 +253,111 @@ template <class Call>
   return error;
 }
 
-// The common case: the library may look first, and nothing has come yet.
+// --- the common case: the library may look first (library_first()), and nothing has come yet ---
+// For so many requests; beyond, what it would cost to keep their handles is little beside the call.
+constexpr int most_first = few;
+
+// The library has completed `number` of the requests that were `were`: those at `indices`, or all. `ended`:
+// it has ended them; else only those that are not in the array any more (MPICH 5 and Intel MPI end none where
+// one failed).
+int settle_several(const MPI_Request* were, const MPI_Request* requests, const int* indices, int number,
+                   MPI_Status* statuses, int error, bool ended) {
+  bool told = error == MPI_ERR_IN_STATUS;
+  if (error != MPI_SUCCESS && !told) return error;
+  Later later;
+  for (int k = 0; k < number; ++k) {
+    MPI_Status& status = statuses[k];
+    const int before = status.MPI_ERROR;
+    if (told && before == MPI_ERR_PENDING) continue;
+    const int i = indices ? indices[k] : k;
+    if (!ended && requests[i] != MPI_REQUEST_NULL) {
+      Record* record = g_table.find(handle_bits_of(were[i]));
+      if (before == MPI_SUCCESS) correct_status(record && record->active ? record : nullptr, were[i], status);
+      continue;
+    }
+    const int one = settle_found(were[i], status, told ? before : MPI_SUCCESS, later);
+    status.MPI_ERROR = before;
+    if (one == MPI_SUCCESS) continue;
+    for (int other = 0; !told && other < number; ++other) statuses[other].MPI_ERROR = MPI_SUCCESS;
+    told = true;
+    status.MPI_ERROR = one;
+  }
+  later.raise_now();
+  return told ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+// The handles that the library takes out of the array when it completes requests.
+inline void keep_handles(MPI_Request* were, const MPI_Request* requests, int count) {
+  if (count <= 2) {  // no call
+    were[0] = requests[0];
+    were[1] = requests[count - 1];
+    return;
+  }
+  std::memcpy(were, requests, sizeof(MPI_Request) * static_cast<std::size_t>(count));
+}
+
+[[gnu::noinline]] int testany_several_again(const MPI_Request* were, int count, MPI_Request* requests,
+                                            int* index, int* flag, MPI_Status* status, int error) {
+  if (error == MPI_SUCCESS && !*flag && g_met.load(std::memory_order_relaxed)) {
+    auto call = [&] { return real().Testany(count, requests, index, flag, status); };
+    error = look_again(flag, call);
+  }
+  if (*flag || error != MPI_SUCCESS)
+    return *index >= 0 && *index < count ? settle_found(were[*index], *status, error) : error;
+  drive_now_and_then();
+  return MPI_SUCCESS;
+}
+
+[[gnu::noinline]] int testany_unusual(int count, MPI_Request* requests, int* index, int* flag,
+                                      MPI_Status* status) {
+  if (!requests || !index || !flag || no_status(status))
+    return real().Testany(count, requests, index, flag, status);
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0)
+    return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
+  return look(flag, [&] {
+    return raising_after(
+        [&](Later& later) { return any(false, count, requests, index, flag, status, later); });
+  });
+}
+
+[[gnu::noinline]] int testany_several(int count, MPI_Request* requests, int* index, int* flag,
+                                      MPI_Status* status) {
+  if (count <= 0 || count > most_first || (no_requests() && !g_small_posted))
+    return testany_unusual(count, requests, index, flag, status);
+  MPI_Request were[most_first];
+  keep_handles(were, requests, count);
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int error = real().Testany(count, requests, index, flag, told);
+  const bool more = error != MPI_SUCCESS || *flag != 0 || g_posted || g_met.load(std::memory_order_relaxed);
+  if (__builtin_expect(more, 0))
+    return testany_several_again(were, count, requests, index, flag, told, error);
+  return MPI_SUCCESS;
+}
+
+[[gnu::noinline]] int testall_first(int count, MPI_Request* requests, int* flag, MPI_Status* wanted) {
+  MPI_Request were[most_first];
+  keep_handles(were, requests, count);
+  Statuses statuses(count, wanted);
+  const int error = look(flag, [&] { return real().Testall(count, requests, flag, statuses.get()); });
+  if (*flag || error != MPI_SUCCESS)
+    return settle_several(were, requests, nullptr, count, statuses.get(), error, *flag != 0);
+  drive_now_and_then();
+  return MPI_SUCCESS;
+}
+
+[[gnu::noinline]] int testsome_first(int count, MPI_Request* requests, int* ended, int* indices,
+                                     MPI_Status* wanted) {
+  MPI_Request were[most_first];
+  keep_handles(were, requests, count);
+  Statuses statuses(count, wanted);
+  const int error = real().Testsome(count, requests, ended, indices, statuses.get());
+  if (*ended > 0 && *ended <= count)
+    return settle_several(were, requests, indices, *ended, statuses.get(), error, true);
+  if (error == MPI_SUCCESS) drive_now_and_then();
+  return error;
+}
+
 [[gnu::noinline]] int testany_again(MPI_Request was, MPI_Request* request, int* index, int* flag,
                                     MPI_Status* status, int error) {
   if (error == MPI_SUCCESS && !*flag && g_met.load(std::memory_order_relaxed)) {
@@ -257,7 +366,7 @@ template <class Call>
   }
   if (*flag || error != MPI_SUCCESS)
     return *index != MPI_UNDEFINED ? settle_found(was, *status, error) : error;
-  if (others_wait(was)) drive();
+  if (others_wait(was)) drive_now_and_then();
   return MPI_SUCCESS;
 }
 
@@ -277,6 +386,8 @@ int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status st
       no_statuses(statuses)) [[likely]]
     return flag ? look(flag, [&] { return real().Testall(count, requests, flag, statuses); })
                 : real().Testall(count, requests, flag, statuses);
+  if (count <= most_first && library_first()) [[likely]]
+    return testall_first(count, requests, flag, statuses);
   return look(flag, [&] {
     return raising_after([&](Later& later) { return testall(count, requests, flag, statuses, later); });
   });
@@ -292,6 +403,8 @@ int nigh_mpi_Testsome(int count, MPI_Request requests[], int* ended, int indices
   if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || !ended || !indices ||
       no_statuses(statuses)) [[likely]]
     return real().Testsome(count, requests, ended, indices, statuses);
+  if (count <= most_first && library_first()) [[likely]]
+    return testsome_first(count, requests, ended, indices, statuses);
   return raising_after(
       [&](Later& later) { return somes(false, count, requests, ended, indices, statuses, later); });
 }
@@ -302,23 +415,17 @@ int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* 
   int flag = 0;
   return raising_after([&](Later& later) { return any(true, count, requests, index, &flag, status, later); });
 }
+// No address of an argument is taken here, so that they stay in registers.
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  if (!requests || !index || !flag || no_status(status)) [[unlikely]]
-    return real().Testany(count, requests, index, flag, status);
-  if (count == 1 && library_first()) [[likely]] {
-    const MPI_Request was = *requests;
-    MPI_Status own;
-    if (status == MPI_STATUS_IGNORE) status = &own;
-    const int error = real().Testany(1, requests, index, flag, status);
-    if (error == MPI_SUCCESS && !*flag && !others_wait(was) && !g_met.load(std::memory_order_relaxed))
-        [[likely]]
-      return MPI_SUCCESS;
-    return testany_again(was, requests, index, flag, status, error);
-  }
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0)
-    return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
-  return look(flag, [&] {
-    return raising_after(
-        [&](Later& later) { return any(false, count, requests, index, flag, status, later); });
-  });
+  if (!library_first() || !requests || !index || !flag || no_status(status)) [[unlikely]]
+    return testany_unusual(count, requests, index, flag, status);
+  if (count != 1) return testany_several(count, requests, index, flag, status);
+  const MPI_Request was = *requests;
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int error = real().Testany(1, requests, index, flag, told);
+  const bool more =
+      error != MPI_SUCCESS || *flag != 0 || others_wait(was) || g_met.load(std::memory_order_relaxed);
+  if (__builtin_expect(more, 0)) return testany_again(was, requests, index, flag, told, error);
+  return MPI_SUCCESS;
 }

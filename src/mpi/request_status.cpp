@@ -20,11 +20,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   if (record && !record->active) unpin(*record);
   if (!record || !record->active) {
     const int error = real().Request_get_status(request, flag, status);
-    if (g_small_posted && error == MPI_SUCCESS && *flag && status_bytes(*status) == wire_bytes) {
-      SmallReceive* receive = g_small_receives.find(handle_bits_of(request));
-      Later none;
-      if (receive) settle_small(*receive, *status, none, true);
-    }
+    if (error == MPI_SUCCESS && *flag) correct_status(nullptr, request, *status);
     return error;
   }
   if (record->carrier) {
@@ -34,13 +30,26 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   const int error = real().Request_get_status(request, flag, status);
-  if (error == MPI_SUCCESS && *flag) {
-    if (status_bytes(*status) == wire_bytes) deliver(*record);
-    if (record->delivered) set_status_bytes(*status, record->bytes);
-  }
+  if (error == MPI_SUCCESS && *flag) correct_status(record, request, *status);
   unpin(*record);
   return error;
 }
+
+}  // namespace
+
+void correct_status(Record* record, MPI_Request request, MPI_Status& status) {
+  const bool may_be_descriptor = status_bytes(status) == wire_bytes;
+  if (record) {
+    if (may_be_descriptor) deliver(*record);
+    if (record->delivered) set_status_bytes(status, record->bytes);
+  } else if (g_small_posted && may_be_descriptor) {
+    SmallReceive* receive = g_small_receives.find(handle_bits_of(request));
+    Later none;
+    if (receive) settle_small(*receive, status, none, true);
+  }
+}
+
+namespace {
 
 bool library_alone() { return no_requests() && !g_small_posted; }
 

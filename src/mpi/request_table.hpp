@@ -184,6 +184,10 @@ inline bool others_wait(MPI_Request request) {
 // One thread, and none of the user's requests is a carrier: the library may look first, and we at what it
 // found.
 inline bool library_first() { return g_unusual.load(std::memory_order_relaxed) == 0; }
+// After a test that found nothing: large receives want a look although the user asks for something else. A
+// look costs some 20 ns for each of them, in the library, so the more there are the rarer it is; a sender
+// waits for microseconds before it copies. One thread only.
+void drive_now_and_then();
 // --- receives that are posted (request.cpp) ---
 // Remembers a receive that was posted, or nothing if it can't bring a descriptor. `persistent`: not active
 // yet. False: no memory.

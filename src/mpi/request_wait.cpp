@@ -137,7 +137,7 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
     error = look_again(flag, call);
   }
   if (*flag || error != MPI_SUCCESS) return settle_found(was, *status, error);
-  if (others_wait(was)) drive();
+  if (others_wait(was)) drive_now_and_then();
   return MPI_SUCCESS;
 }
 

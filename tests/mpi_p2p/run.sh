@@ -28,7 +28,7 @@ case $kind in
   mpich5*) left_out=(error_handler) ;;  # the class of an error is lost
   intel) left_out=(early_truncated truncation_below_descriptor) ;;  # a short message into no bytes at all is no error there
   intelabi)  # takes MPI_ERRORS_RETURN for MPI_ERRORS_ABORT
-    left_out=(early_receives early_refused early_truncated null_arguments truncation truncation_below_descriptor truncation_in_waitall
+    left_out=(early_receives early_refused early_truncated null_arguments truncation truncation_below_descriptor truncation_in_waitall truncation_in_tests
               truncation_of_plain truncation_the_old_way) ;;
   *) left_out=() ;;
 esac

@@ -60,6 +60,7 @@ typedef void (*Trap)(void);
   X(truncation_below_descriptor) \
   X(truncation_of_plain)         \
   X(truncation_in_waitall)       \
+  X(truncation_in_tests)         \
   X(error_handler)               \
   X(persistent)                  \
   X(persistent_mixed)            \
@@ -71,6 +72,7 @@ typedef void (*Trap)(void);
   X(get_status_of_many)          \
   X(wait_mixes)                  \
   X(test_mixes)                  \
+  X(polled_receives)             \
   X(empty_sets)                  \
   X(null_arguments)              \
   X(many_outstanding)            \

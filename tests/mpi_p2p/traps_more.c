@@ -244,6 +244,64 @@ void null_arguments(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+// Nothing but receives, tested again and again while others that nobody asks for are to be taken, too: with
+// and without statuses, by MPI_Testany, MPI_Testall and MPI_Testsome, of two or many.
+void polled_receives(void) {
+  enum { most = 12, unasked = 200000 };
+  const int lengths[most] = {64, WIRE, 5000, 200000, 0, 9000, WIRE, 50000, 1, 300, 20000, WIRE};
+  char* data[most];
+  char* other = heap(unasked);
+  const int peer = rank ^ 1;
+  for (int i = 0; i < most; ++i) data[i] = heap((size_t)lengths[i]);
+  for (int round = 0; round < 12; ++round) {
+    const int way = round % 3, count = round < 6 ? most : 2, told = round % 2;
+    const unsigned seed = (unsigned)(100 * round);
+    if (rank % 2 == 0) {
+      fill(other, unasked, seed + 99);
+      MPI_Send(other, unasked, MPI_BYTE, peer, 99, MPI_COMM_WORLD);  // taken before what is asked for comes
+      for (int i = count; i-- > 0;) {
+        fill(data[i], (size_t)lengths[i], seed + (unsigned)i);
+        MPI_Send(data[i], lengths[i], MPI_BYTE, peer, i, MPI_COMM_WORLD);
+        if (i == count / 2) pause_ms(1);
+      }
+      continue;
+    }
+    MPI_Request requests[most], large;
+    MPI_Status statuses[most];
+    int indices[most], left = count;
+    MPI_Irecv(other, unasked, MPI_BYTE, peer, 99, MPI_COMM_WORLD, &large);
+    for (int i = 0; i < count; ++i) {
+      memset(data[i], 0, (size_t)lengths[i]);
+      MPI_Irecv(data[i], lengths[i], MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    while (left > 0) {
+      int flag = 0, ended = 0;
+      if (way == 0) {
+        MPI_Testany(count, requests, indices, &flag, told ? statuses : MPI_STATUS_IGNORE);
+        CHECK(flag || indices[0] == MPI_UNDEFINED);
+        ended = flag;
+      } else if (way == 1) {
+        MPI_Testall(count, requests, &flag, told ? statuses : MPI_STATUSES_IGNORE);
+        ended = flag ? count : 0;
+        for (int i = 0; i < count; ++i) indices[i] = i;
+      } else {
+        MPI_Testsome(count, requests, &ended, indices, told ? statuses : MPI_STATUSES_IGNORE);
+      }
+      CHECK(ended >= 0 && ended <= left);
+      for (int k = 0; k < ended; ++k) {
+        const int i = indices[k];
+        CHECK(requests[i] == MPI_REQUEST_NULL && filled(data[i], (size_t)lengths[i], seed + (unsigned)i));
+        if (told) CHECK(count_of(&statuses[k]) == lengths[i] && statuses[k].MPI_TAG == i);
+      }
+      left -= ended;
+    }
+    MPI_Wait(&large, &statuses[0]);
+    CHECK(filled(other, unasked, seed + 99) && count_of(&statuses[0]) == unasked);
+  }
+  for (int i = 0; i < most; ++i) free(data[i]);
+  free(other);
+}
+
 void mpi4(void) {
 #if MPI_VERSION >= 4
   const int n = 120000;

@@ -280,6 +280,71 @@ void truncation_in_waitall(void) {
   MPI_Comm_free(&comm);
 }
 
+// The same, found by MPI_Testall, MPI_Testsome or MPI_Testany.
+void truncation_in_tests(void) {
+  enum { count = 3, rounds = 6, n = 30000 };
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  char* data[count] = {heap(n), heap(n), heap(n)};
+  for (int round = 0; round < rounds; ++round) {
+    // The one that is too long goes by descriptor, or as it is beside others that do.
+    const int way = round % 3, plain = round / 3;
+    const int lengths[count] = {n, plain ? 100 : n, WIRE};
+    for (int i = 0; i < count && rank == 0; ++i) {
+      fill(data[i], (size_t)lengths[i], (unsigned)(10 * round + i));
+      MPI_Send(data[i], lengths[i], MPI_BYTE, 1, i, comm);
+    }
+    if (rank != 1) continue;
+    MPI_Request requests[count];
+    MPI_Status statuses[count];
+    int indices[count], left = count, truncated = 0;
+    for (int i = 0; i < count; ++i)
+      MPI_Irecv(data[i], i == 1 ? (plain ? 50 : 5000) : n, MPI_BYTE, 0, i, comm, &requests[i]);
+    while (left > 0) {
+      int flag = 0, ended = 0;
+      if (way == 0) {
+        const int error = MPI_Testall(count, requests, &flag, statuses);
+        if (!flag && error == MPI_SUCCESS) continue;
+        CHECK(class_of(error) == MPI_ERR_IN_STATUS);
+        ended = left;
+        for (int i = 0; i < count; ++i) {
+          indices[i] = i;
+          if (i != 1 && class_of(statuses[i].MPI_ERROR) == MPI_SUCCESS)
+            CHECK(count_of(&statuses[i]) == lengths[i]);
+          if (requests[i] != MPI_REQUEST_NULL) {  // pending, or kept
+            const int one = MPI_Wait(&requests[i], &statuses[i]);
+            statuses[i].MPI_ERROR = one;
+          }
+        }
+      } else if (way == 1) {
+        const int error = MPI_Testsome(count, requests, &ended, indices, statuses);
+        for (int k = 0; error == MPI_SUCCESS && k < ended; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
+        CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_IN_STATUS);
+      } else {
+        const int error = MPI_Testany(count, requests, &indices[0], &flag, &statuses[0]);
+        ended = flag || error != MPI_SUCCESS;
+        statuses[0].MPI_ERROR = error;
+      }
+      CHECK(ended >= 0 && ended <= left);
+      for (int k = 0; k < ended; ++k) {
+        const int i = indices[k];
+        CHECK(i >= 0 && i < count && requests[i] == MPI_REQUEST_NULL);
+        if (i == 1) truncated += class_of(statuses[k].MPI_ERROR) == MPI_ERR_TRUNCATE;
+        if (i != 1)
+          CHECK(filled(data[i], (size_t)lengths[i], (unsigned)(10 * round + i)) &&
+                count_of(&statuses[k]) == lengths[i]);
+      }
+      left = ended > 0 && ended <= left ? left - ended : left;
+    }
+    CHECK(truncated == 1);
+  }
+  for (int i = 0; i < count; ++i) free(data[i]);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_free(&comm);
+}
+
 static int handled;
 static void handle(MPI_Comm* comm, int* code, ...) {
   (void)comm;
