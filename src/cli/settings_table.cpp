@@ -29,8 +29,10 @@ const std::vector<Setting>& table() {
        "MPI",
        {},
        "bytes",
-       "by library",
-       "Private buffers up to this size are copied to shared memory first: 6144 with Open MPI, else 0."},
+       "measured",
+       "Private buffers up to this size are copied to shared memory first: with Open MPI and MPICH up to "
+       "32768, "
+       "as measured by the first such message, at least 6144 with Open MPI; 0 with Intel MPI."},
       {"NIGH_MPI_HIERARCHY",
        "MPI",
        {"0", "1"},

@@ -15,10 +15,18 @@ namespace nigh::mpi {
 
 // Messages from here on go by descriptor (NIGH_MPI_P2P_MIN).
 extern std::size_t g_threshold;
-// Up to here (NIGH_MPI_P2P_STAGED) two copies of ours, of a message from memory that peers don't see, are
-// faster than what the library does with it (docs/decisions/0012).
-extern std::size_t g_most_staged;
-inline bool stages(std::size_t bytes) { return bytes <= g_most_staged && g_process.offers->has_room(bytes); }
+// Between these (NIGH_MPI_P2P_STAGED, or measured: p2p_stage.cpp) two copies of ours, of a message from
+// memory that peers don't see, are faster than what the library does with it (docs/decisions/0012).
+extern std::size_t g_least_staged;
+extern std::atomic<std::size_t> g_most_staged;
+inline bool stages(std::size_t bytes) {
+  return bytes <= g_most_staged.load(std::memory_order_relaxed) && bytes > g_least_staged &&
+         g_process.offers->has_room(bytes);
+}
+// Not measured yet; messages of such sizes may be staged then. To that rank of the space.
+extern std::atomic<bool> g_measures_staging;
+bool may_be_staged(std::size_t bytes);
+void measure_staging(int to);
 
 // Surely below it, where surely_small() could not tell by the number of elements alone. No calls in here, so
 // that what it precedes can be a jump.

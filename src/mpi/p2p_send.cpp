@@ -16,7 +16,6 @@ namespace nigh::mpi {
 
 std::atomic<bool> OrderLock::flags[OrderLock::count];
 std::size_t g_threshold = 0;
-std::size_t g_most_staged = 0;
 
 namespace {
 
@@ -32,8 +31,6 @@ void start() {
   g_threshold = sys::number_in_variable("NIGH_MPI_P2P_MIN", 0, std::numeric_limits<std::size_t>::max(),
                                         default_threshold());
   if (g_threshold < wire_bytes) g_threshold = wire_bytes;
-  g_most_staged = sys::number_in_variable("NIGH_MPI_P2P_STAGED", 0, std::numeric_limits<std::size_t>::max(),
-                                          is_openmpi() ? 6144 : 0);
   void* value = nullptr;
   int found = 0;
   if (real().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found) == MPI_SUCCESS &&
@@ -109,6 +106,9 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   out.shared = there != nullptr;
   const char* first = there ? there : range.first;
   out.data = out.info->contiguous ? first : first + (static_cast<const char*>(buffer) - range.first);
+  if (!out.shared && g_measures_staging.load(std::memory_order_relaxed) && may_be_staged(out.bytes))
+      [[unlikely]]
+    measure_staging(out.to);
   if (!out.shared && out.bytes != wire_bytes && !stages(out.bytes))
     return left(function, out.bytes, Fate::unshared);
   if (out.shared && out.bytes >= huge_page) space.collapse(range.first, range.bytes);

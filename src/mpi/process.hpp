@@ -51,7 +51,7 @@ struct Counters {
 // What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.
 struct Directory;
 struct Page {
-  static constexpr std::uint32_t magic_word = 0x6d706932;
+  static constexpr std::uint32_t magic_word = 0x6d706933;
   std::uint32_t magic = magic_word;
   std::uint32_t functions = function_count;
   std::int32_t world_rank = -1, world_size = 0;
@@ -63,6 +63,7 @@ struct Page {
   Counters counters = {};
   char text[8192] = {};                         // what the space says for --explain, written at the end
   std::atomic<Directory*> directory = nullptr;  // of the groups that it belongs to
+  std::atomic<char*> sample = nullptr;          // p2p_stage.cpp
   std::atomic<std::uint32_t> aside = 0;         // it is in no group, whatever it has shown
   std::atomic<std::uint32_t> ended = 0;         // counters and text are complete
   std::atomic<std::uint32_t> told = 0;          // of the first rank: one of us has printed the account
