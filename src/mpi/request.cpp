@@ -106,6 +106,10 @@ void sweep_orphans() {
 
 }  // namespace
 
+bool completed(MPI_Request* request) {
+  return real().Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, own_comm(), request) == MPI_SUCCESS;
+}
+
 bool adopt(Operation* operation, MPI_Request* request) {
   if (orphans.count != 0)
     if (const Driving mine(false); mine.got()) sweep_orphans();
@@ -135,6 +139,7 @@ void activate(Record& record) {
   if (record.carrier) {
     record.operation->active = true;
     add(g_unusual, 1);
+    add(g_carriers, 1);
     if (record.operation->driven) {
       const Driving mine(true);
       if (driven.add(record.operation)) count_driven(1);
@@ -155,6 +160,7 @@ void deactivate(Record& record) {
   if (record.carrier) {
     record.operation->active = false;
     add(g_unusual, -1);
+    add(g_carriers, -1);
     if (record.operation->driven) {
       const Driving mine(true);
       driven.remove(record.operation);

@@ -59,6 +59,9 @@ void disown(MPI_Request* request);
 // loop of his own. Does nothing when called from within itself.
 void drive();
 
+// A request of the library's that is complete, for what is over already. False: an error.
+bool completed(MPI_Request* request);
+
 // How much there is to drive that can't wait for the user's next call about it.
 extern std::atomic<int> g_driven;
 inline bool must_drive() { return g_driven.load(std::memory_order_relaxed) != 0; }

@@ -308,33 +308,6 @@ inline void keep_handles(MPI_Request* were, const MPI_Request* requests, int cou
   return MPI_SUCCESS;
 }
 
-[[gnu::noinline]] int testany_unusual(int count, MPI_Request* requests, int* index, int* flag,
-                                      MPI_Status* status) {
-  if (!requests || !index || !flag || no_status(status))
-    return real().Testany(count, requests, index, flag, status);
-  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0)
-    return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
-  return look(flag, [&] {
-    return raising_after(
-        [&](Later& later) { return any(false, count, requests, index, flag, status, later); });
-  });
-}
-
-[[gnu::noinline]] int testany_several(int count, MPI_Request* requests, int* index, int* flag,
-                                      MPI_Status* status) {
-  if (count <= 0 || count > most_first || (no_requests() && !g_small_posted))
-    return testany_unusual(count, requests, index, flag, status);
-  MPI_Request were[most_first];
-  keep_handles(were, requests, count);
-  MPI_Status own;
-  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
-  const int error = real().Testany(count, requests, index, flag, told);
-  const bool more = error != MPI_SUCCESS || *flag != 0 || g_posted || g_met.load(std::memory_order_relaxed);
-  if (__builtin_expect(more, 0))
-    return testany_several_again(were, count, requests, index, flag, told, error);
-  return MPI_SUCCESS;
-}
-
 [[gnu::noinline]] int testall_first(int count, MPI_Request* requests, int* flag, MPI_Status* wanted) {
   MPI_Request were[most_first];
   keep_handles(were, requests, count);
@@ -370,6 +343,51 @@ inline void keep_handles(MPI_Request* were, const MPI_Request* requests, int cou
   return MPI_SUCCESS;
 }
 
+[[gnu::noinline]] int testany_otherwise(int count, MPI_Request* requests, int* index, int* flag,
+                                        MPI_Status* status) {
+  if (!requests || !index || !flag || no_status(status))
+    return real().Testany(count, requests, index, flag, status);
+  if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0)
+    return look(flag, [&] { return real().Testany(count, requests, index, flag, status); });
+  return look(flag, [&] {
+    return raising_after(
+        [&](Later& later) { return any(false, count, requests, index, flag, status, later); });
+  });
+}
+
+inline int testany_one(MPI_Request* request, int* index, int* flag, MPI_Status* status) {
+  const MPI_Request was = *request;
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int error = real().Testany(1, request, index, flag, told);
+  const bool more =
+      error != MPI_SUCCESS || *flag != 0 || others_wait(was) || g_met.load(std::memory_order_relaxed);
+  if (__builtin_expect(more, 0)) return testany_again(was, request, index, flag, told, error);
+  return MPI_SUCCESS;
+}
+
+inline int testany_some(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  MPI_Request were[most_first];
+  keep_handles(were, requests, count);
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int error = real().Testany(count, requests, index, flag, told);
+  const bool more = error != MPI_SUCCESS || *flag != 0 || g_posted || g_met.load(std::memory_order_relaxed);
+  if (__builtin_expect(more, 0))
+    return testany_several_again(were, count, requests, index, flag, told, error);
+  return MPI_SUCCESS;
+}
+
+// Of several, or with carriers about.
+[[gnu::noinline]] int testany_several(int count, MPI_Request* requests, int* index, int* flag,
+                                      MPI_Status* status) {
+  if (!requests || !index || !flag || no_status(status) || count <= 0 || count > most_first ||
+      (no_requests() && !g_small_posted) || !library_first(count, requests))
+    return testany_otherwise(count, requests, index, flag, status);
+  return count == 1 ? testany_one(requests, index, flag, status)
+                    : testany_some(count, requests, index, flag, status);
+}
+
 }  // namespace
 }  // namespace nigh::mpi
 
@@ -386,7 +404,7 @@ int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status st
       no_statuses(statuses)) [[likely]]
     return flag ? look(flag, [&] { return real().Testall(count, requests, flag, statuses); })
                 : real().Testall(count, requests, flag, statuses);
-  if (count <= most_first && library_first()) [[likely]]
+  if (count <= most_first && library_first(count, requests)) [[likely]]
     return testall_first(count, requests, flag, statuses);
   return look(flag, [&] {
     return raising_after([&](Later& later) { return testall(count, requests, flag, statuses, later); });
@@ -403,7 +421,7 @@ int nigh_mpi_Testsome(int count, MPI_Request requests[], int* ended, int indices
   if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || !ended || !indices ||
       no_statuses(statuses)) [[likely]]
     return real().Testsome(count, requests, ended, indices, statuses);
-  if (count <= most_first && library_first()) [[likely]]
+  if (count <= most_first && library_first(count, requests)) [[likely]]
     return testsome_first(count, requests, ended, indices, statuses);
   return raising_after(
       [&](Later& later) { return somes(false, count, requests, ended, indices, statuses, later); });
@@ -417,15 +435,7 @@ int nigh_mpi_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* 
 }
 // No address of an argument is taken here, so that they stay in registers.
 int nigh_mpi_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  if (!library_first() || !requests || !index || !flag || no_status(status)) [[unlikely]]
-    return testany_unusual(count, requests, index, flag, status);
-  if (count != 1) return testany_several(count, requests, index, flag, status);
-  const MPI_Request was = *requests;
-  MPI_Status own;
-  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
-  const int error = real().Testany(1, requests, index, flag, told);
-  const bool more =
-      error != MPI_SUCCESS || *flag != 0 || others_wait(was) || g_met.load(std::memory_order_relaxed);
-  if (__builtin_expect(more, 0)) return testany_again(was, requests, index, flag, told, error);
-  return MPI_SUCCESS;
+  if (count != 1 || !library_first() || !requests || !index || !flag || no_status(status)) [[unlikely]]
+    return testany_several(count, requests, index, flag, status);
+  return testany_one(requests, index, flag, status);
 }

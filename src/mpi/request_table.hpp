@@ -133,6 +133,8 @@ extern std::atomic<int> g_live;
 // Of these the carriers, what must be driven, and one if several threads may be in MPI: one load for all that
 // a failed MPI_Test must know (HPCC's RandomAccess makes one every 35 ns).
 extern std::atomic<int> g_unusual;
+// The carriers among these.
+extern std::atomic<int> g_carriers;
 // Active receives of large messages: worth a look while a send waits. And whether several of them may have
 // one buffer, which MPI forbids and OSU's osu_bw does: counted by a hash of its address, so that others are
 // suspected now and then; what was shared stays so until all of that hash are gone.
@@ -184,6 +186,18 @@ inline bool others_wait(MPI_Request request) {
 // One thread, and none of the user's requests is a carrier: the library may look first, and we at what it
 // found.
 inline bool library_first() { return g_unusual.load(std::memory_order_relaxed) == 0; }
+// The same for these requests: there are carriers, which need no help, but elsewhere.
+inline bool library_first(int count, const MPI_Request* requests) {
+  const int unusual = g_unusual.load(std::memory_order_relaxed);
+  if (unusual == 0) return true;
+  if (unusual != g_carriers.load(std::memory_order_relaxed)) return false;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    const Record* record = g_table.find(handle_bits_of(requests[i]));
+    if (record && record->carrier && record->active) return false;
+  }
+  return true;
+}
 // After a test that found nothing: large receives want a look although the user asks for something else. A
 // look costs some 20 ns for each of them, in the library, so the more there are the rarer it is; a sender
 // waits for microseconds before it copies. One thread only.

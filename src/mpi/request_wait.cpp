@@ -141,8 +141,20 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
   return MPI_SUCCESS;
 }
 
+inline int test_first(MPI_Request* request, int* flag, MPI_Status* status) {
+  const MPI_Request was = *request;
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int error = real().Test(request, flag, told);
+  const bool more =
+      error != MPI_SUCCESS || *flag != 0 || others_wait(was) || g_met.load(std::memory_order_relaxed);
+  if (__builtin_expect(more, 0)) return test_again(was, request, flag, told, error);
+  return MPI_SUCCESS;
+}
+
 [[gnu::noinline]] int test_unusual(MPI_Request* request, int* flag, MPI_Status* status) {
   if (!request || !flag || no_status(status)) return real().Test(request, flag, status);
+  if (library_first(1, request)) return test_first(request, flag, status);
   return look(flag, [&] { return test(request, flag, status); });
 }
 
@@ -163,14 +175,7 @@ int nigh_mpi_Wait(MPI_Request* request, MPI_Status* status) {
 int nigh_mpi_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (!library_first() || !request || !flag || no_status(status)) [[unlikely]]
     return test_unusual(request, flag, status);
-  const MPI_Request was = *request;
-  MPI_Status own;
-  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
-  const int error = real().Test(request, flag, told);
-  const bool more =
-      error != MPI_SUCCESS || *flag != 0 || others_wait(was) || g_met.load(std::memory_order_relaxed);
-  if (__builtin_expect(more, 0)) return test_again(was, request, flag, told, error);
-  return MPI_SUCCESS;
+  return test_first(request, flag, status);
 }
 
 int nigh_mpi_Request_free(MPI_Request* request) {

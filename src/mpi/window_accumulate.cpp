@@ -11,6 +11,7 @@
 
 #include "mpi/op.hpp"
 #include "mpi/ours.hpp"
+#include "mpi/request.hpp"
 #include "mpi/window_place.hpp"
 
 namespace nigh::mpi {

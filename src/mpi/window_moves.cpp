@@ -120,10 +120,6 @@ int run(Function function, const Move& m, MPI_Win win, MPI_Request* request, Cal
 
 }  // namespace
 
-bool completed(MPI_Request* request) {
-  return real().Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, own_comm(), request) == MPI_SUCCESS;
-}
-
 }  // namespace nigh::mpi
 
 using namespace nigh::mpi;

@@ -57,7 +57,4 @@ inline bool opened(const Window& window, const Target& target, std::uint64_t byt
   return false;
 }
 
-// Makes *request one that is complete. False: the library refused it.
-bool completed(MPI_Request* request);
-
 }  // namespace nigh::mpi
