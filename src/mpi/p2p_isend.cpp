@@ -175,7 +175,7 @@ int start_copied(const Outgoing& out, Function function, decltype(Library::Isend
     if (adopt(operation, request)) return MPI_SUCCESS;
     real().Wait(&operation->request, MPI_STATUS_IGNORE);
   }
-  MPI_Status ignored;
+  MPI_Status ignored = {};
   operation->state.end(ignored);
   operation->release();
   return completed(request) ? MPI_SUCCESS : raise(comm, MPI_ERR_NO_MEM);
