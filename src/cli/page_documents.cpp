@@ -256,9 +256,11 @@ Document traffic_document(const std::vector<RankRecord>& records, const std::str
   while (width < ranks && TrafficSum(records, width).entries() > most_entries) width *= 2;
   const TrafficSum sum(records, width);
   std::vector<std::string> hosts(static_cast<std::size_t>(ranks));
+  std::vector<int> packages(static_cast<std::size_t>(ranks), -1);
   std::vector<bool> there(static_cast<std::size_t>(ranks), false);
   for (const RankRecord& record : records) {
     hosts[static_cast<std::size_t>(record.rank)] = record.host;
+    packages[static_cast<std::size_t>(record.rank)] = record.package;
     there[static_cast<std::size_t>(record.rank)] = record.complete;
   }
   Document missing = Document::array();
@@ -272,6 +274,7 @@ Document traffic_document(const std::vector<RankRecord>& records, const std::str
           {"ranks", ranks},
           {"width", width},
           {"hosts", hosts},
+          {"packages", packages},
           {"communicators", sum.communicators()},
           {"ways", ways},
           {"functions", sum.functions()},

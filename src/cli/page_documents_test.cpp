@@ -117,10 +117,12 @@ TEST(PageDocuments, RecordsOfRanksBecomeOneMatrix) {
 TEST(PageDocuments, FunctionsAndWhoCarriedStay) {
   RankRecord first = record_of(0, 2, {{1, 0, 0, 100, 2, 0, 80, 1}, {1, 0, 0, 5, 1, 1}});
   first.functions = {"MPI_Send", "MPI_Isend"};
+  first.package = 8;
   RankRecord second = record_of(1, 2, {{0, 0, 0, 7, 1, 0, 7, 1}});
   second.functions = {"MPI_Isend"};
   const auto document = traffic_document({first, second}, "record");
   EXPECT_EQ(document["functions"], (std::vector<std::string>{"MPI_Send", "MPI_Isend"}));
+  EXPECT_EQ(document["packages"], (std::vector<int>{8, -1}));
   EXPECT_EQ(document["entries"].dump(),
             "[[0,1,0,0,100.0,2.0,0,80.0,1.0],[0,1,0,0,5.0,1.0,1,0.0,0.0],[1,0,0,0,7.0,1.0,1,7.0,1.0]]");
 }

@@ -169,6 +169,9 @@ Result<RankRecord> parse_rank_record(std::string_view text) {
   if (const auto host = root.find("host"); host != root.end() && host->is_string()) out.host = *host;
   if (const auto program = root.find("program"); program != root.end() && program->is_string())
     out.program = *program;
+  constexpr int most_pus = 65536;
+  if (const auto package = root.find("package"); package != root.end() && is_rank(*package, most_pus))
+    out.package = package->get<int>();
   auto times = rank_times_from(root);
   if (!times) return tl::unexpected(times.error());
   out.times = *std::move(times);

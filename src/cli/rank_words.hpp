@@ -46,6 +46,7 @@ struct RankRecord {
   int rank = 0, ranks = 0;
   bool complete = true;
   std::string host, program;
+  int package = -1;  // its first CPU; -1: the rank could run on several, or the record does not say it
   RankTimes times;
   std::vector<Communicator> communicators;
   std::vector<std::string> functions;

@@ -102,7 +102,7 @@ TEST(RankWords, RefusesWhatIsNoRecord) {
 
 TEST(RankWords, ReadsWhichFunctionSentAndWhoCarriedIt) {
   const auto record = parse_rank_record(
-      R"({"format": "nigh-rank", "version": 2, "rank": 0, "ranks": 2, "communicators": [)"
+      R"({"format": "nigh-rank", "version": 2, "rank": 0, "ranks": 2, "package": 16, "communicators": [)"
       R"({"name": "x", "size": 2, "point_to_point": {"MPI_Send": [[1, 10, 2, 8, 1]], "MPI_Isend": [[1, 5, 1, 0, 0]]}, )"
       R"("put": {"MPI_Put": []}}, {"name": "y", "size": 2, "collective": {"MPI_Isend": [[0, 7, 1]]}}]})");
   ASSERT_TRUE(record) << record.error().message;
@@ -114,6 +114,14 @@ TEST(RankWords, ReadsWhichFunctionSentAndWhoCarriedIt) {
             (std::vector<double>{10, 2, 8, 1}));
   EXPECT_EQ(record->sent[2].function, 0U);
   EXPECT_EQ(record->sent[2].carried_bytes, 0);
+  EXPECT_EQ(record->package, 16);
+  for (const char* wrong : {"-1", "1e9", "\"0\"", "0.5"})
+    EXPECT_EQ(parse_rank_record(
+                  std::string(R"({"format": "nigh-rank", "version": 2, "rank": 0, "ranks": 2, "package": )") +
+                  wrong + "}")
+                  ->package,
+              -1)
+        << wrong;
 }
 
 TEST(RankWords, FoldsLists) { EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8"); }

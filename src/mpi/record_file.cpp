@@ -10,16 +10,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "sys/memory_rollup.hpp"
 #include "sys/program_name.hpp"
+#include "sys/raw.h"
+#include "sys/seat.hpp"
 
 namespace nigh::mpi::record {
 namespace {
 
 char g_path[4096] = {};  // or of what can't be made
 int g_rank = 0, g_ranks = 0;
+int g_package = -1;  // that the rank is bound to; -1: it may run on several
 
 void write_quoted(std::FILE* file, const char* text) {
   std::fputc('"', file);
@@ -128,6 +132,7 @@ void write_rank(std::FILE* file, const Group* groups, const Times& times, bool c
       "{\"format\": \"nigh-rank\", \"version\": 2, \"rank\": %d, \"ranks\": %d, \"complete\": %s, \"host\": ",
       g_rank, g_ranks, complete ? "true" : "false");
   write_quoted(file, host);
+  if (g_package >= 0) std::fprintf(file, ", \"package\": %d", g_package);
   std::fputs(", \"program\": ", file);
   write_quoted(file, sys::own_program_name().c_str());
   write_usage(file);
@@ -143,11 +148,18 @@ void write_rank(std::FILE* file, const Group* groups, const Times& times, bool c
   std::fputs("\n]}\n", file);
 }
 
+int own_package() {
+  std::uint64_t cpus[128] = {};
+  nigh_raw_getaffinity(0, reinterpret_cast<unsigned long*>(cpus), sizeof cpus);
+  return sys::seat_of(cpus, std::size(cpus)).socket;
+}
+
 }  // namespace
 
 bool create_file(const char* folder, int rank, int ranks) {
   g_rank = rank;
   g_ranks = ranks;
+  g_package = own_package();
   std::snprintf(g_path, sizeof g_path, "%s", folder);
   if (::mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
   for (int job = 1; job < 100'000; ++job) {

@@ -38,8 +38,8 @@ struct Group {
   Cell* cells[ways][function_count] = {};  // of each peer; null: nothing was sent so
 };
 
-// In the folder of the first job of so many ranks that has no file of this rank yet. False: see
-// why_unwritten().
+// In the folder of the first job of so many ranks that has no file of this rank yet. Where the rank may run
+// is looked up now. False: see why_unwritten().
 bool create_file(const char* folder, int rank, int ranks);
 // Fills it; `complete`: nothing was left out for lack of memory.
 bool write_file(const Group* groups, const Times& times, bool complete);

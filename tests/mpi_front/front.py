@@ -305,6 +305,7 @@ def recorded(mpi, words, **env):
             expect(texts[0]["communicators"] == texts[1]["communicators"], f"{texts[0]} and {texts[1]}")
             told = texts[0]
             expect((told["format"], told["version"], told["rank"], told["ranks"], told["complete"]) == ("nigh-rank", 2, rank, 4, True), told)
+            expect(told.get("package", 0) >= 0, told)
             names[rank] = sorted(one["name"] for one in told["communicators"])
             for one in told["communicators"]:
                 for way in ("point_to_point", "collective", "put", "get"):

@@ -59,7 +59,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   await tab.keyboard.press('ArrowRight');
   await says(tab, '.readout', /^Rank 0 to rank 1: /);
   await tab.selectOption('.choices select >> nth=1', '0');
-  await says(tab, '.lead', /ranks sent .* in 656 messages.* nigh carried 59 %, the MPI library the rest; most are sent by MPI_Isend/);
+  await says(tab, '.lead', /ranks sent .* in 656 messages; \d+ % of the bytes went from one of the 4 hosts to another\. \d+ % went between packages of a host\..* nigh carried 59 %, the MPI library the rest; most are sent by MPI_Isend/);
   await tab.selectOption('.choices select >> nth=1', '-1');
   // By function, and by who carried them.
   for (const [label, choice, messages] of [['Function', 'MPI_Allreduce', 48], ['Function', 'all', 704], ['Carried by', 'nigh', 624], ['Carried by', 'the library', 80]]) {
@@ -154,7 +154,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
 
 // A guest of 8 nodes, and a job on 4 hosts: what was seen there.
 for (const [file, view, sentence] of [
-  [guest, 'machine', /16 PUs/], [guest, 'messages', /4 ranks sent/], [guest, 'time', /molecules-openmpi: 4 ranks/], [guest, 'decisions', /1 decision, 1 kept\. The last one that was kept: \+139 % speed/],
+  [guest, 'machine', /16 PUs/], [guest, 'messages', /4 ranks sent .* all on one host\. \d+ % went between packages of a host\. .*Dashed lines part the packages/], [guest, 'time', /molecules-openmpi: 4 ranks/], [guest, 'decisions', /1 decision, 1 kept\. The last one that was kept: \+139 % speed/],
   [hosts, 'messages', /8 ranks sent/], [hosts, 'coverage', /in one copy/], [hosts, 'time', /molecules-openmpi: 8 ranks/],
 ]) {
   const { tab, faults, close } = await open(file, view);
@@ -162,8 +162,8 @@ for (const [file, view, sentence] of [
   if (file === guest && view === 'machine') {
     assert.equal((await tab.$$('.machine .box.numa')).length, 8);
     await tab.selectOption('.choices select >> nth=-1', { label: 'running processes (nigh ps)' });
-    await counts(tab, '.machine rect.memory', (count) => count === 8);
-    await says(tab, 'main', /Bars in NUMA nodes are their memory there: together 4\.\d+ MiB, nothing of it in huge pages\..*on node 7/);
+    await counts(tab, '.machine rect.memory', (count) => count > 5 && count <= 8); // the nodes that have pages
+    await says(tab, 'main', /Bars in NUMA nodes are their memory there: together [\d.]+ MiB, nothing of it in huge pages\..*on node 7/);
     await tab.selectOption('.choices select >> nth=-1', { label: 'the plan 8,scatter,2,compact and running processes' });
     await says(tab, 'main', /on \d+ of the 16 PUs of the plan were threads when nigh ps looked/);
     await counts(tab, '.machine .box.missing, .machine .box.team:not(.missing)', (count) => count === 16);

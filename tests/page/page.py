@@ -69,7 +69,7 @@ def record(folder: Path, ranks: int, name: str, host: str) -> str:
     for rank in range(ranks):
         near = [(rank + step) % ranks for step in (-side, -1, 1, side)]
         (job / f"rank-{rank}.json").write_text(json.dumps({
-            "format": "nigh-rank", "version": 2, "rank": rank, "ranks": ranks, "complete": True, "host": f"{host}{rank * 4 // ranks}",
+            "format": "nigh-rank", "version": 2, "rank": rank, "ranks": ranks, "complete": True, "host": f"{host}{rank * 4 // ranks}", "package": rank // 2 % 2 * 32,
             "program": name, "started": 1.7e9 + rank / ranks, "seconds": 3600, "interval_seconds": 8.192, "user_seconds": (2500 if rank == 1 else 3500) + rank % 7, "system_seconds": 100,
             "cpu_microseconds": [4_096_000 if rank == 1 and at > 220 else 8_192_000 for at in range(439)], "minor_faults": 123456, "major_faults": 1, "peak_mib": 900 + rank % 100, "resident_mib": 800, "huge_mib": 640, "functions": {
                 "MPI_Allreduce": {"calls": 45000, "seconds": sum(reduce[rank == 1]) / 1e6, "longest_seconds": 7.5, "microseconds": reduce[rank == 1]},

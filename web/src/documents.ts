@@ -138,6 +138,7 @@ export interface Traffic {
   ranks: number;
   width: number;
   hosts: string[];
+  packages?: number[]; // of each rank; -1: not bound to one
   communicators: { name: string; size: number }[];
   ways: string[];
   functions?: string[];

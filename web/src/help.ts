@@ -57,7 +57,7 @@ export const helps: Record<string, Help> = {
   messages: {
     read: [
       'A row is the rank that sends, a column the rank that receives. The scale is logarithmic: each step of the colour is a factor. The lines part hosts.',
-      'A dark band beside the diagonal is talk between neighbours; dark cells on the other side of a line cross the network. Another map of the ranks may bring them to one host.',
+      'A dark band beside the diagonal is talk between neighbours; dark cells on the other side of a line cross the network, of a dashed line to another package. Another map of the ranks may bring them to one host.',
       'Messages that the library carries, and not nigh, are of small size, go to another host, or have a reason in Coverage.',
     ],
     commands: ['nigh run --record record -- mpirun -n 4 ./app', 'nigh plan --ranks record --nodes 4 --json > map.json'],

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { documentsOf, type Page, type RankMap, type Traffic } from './documents';
 import { Figure, Rows, useWidth } from './figure';
 import { bytes, plural, scaled, whole } from './numbers';
-import { type Carrier, type Cells, cellsOf, functionsOf, heaviest, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
+import { bordersOf, type Carrier, type Cells, cellsOf, functionsOf, heaviest, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
 
 const ramps = {
   light: ['#eef2f7', '#c3d7f0', '#84aee3', '#3f7ecb', '#14519b', '#062a5c'],
@@ -85,7 +85,7 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
   };
   const every = Math.max(1, Math.ceil((30 * cells.side) / side));
   const ticks = Array.from({ length: Math.ceil(cells.side / every) }, (_, i) => i * every);
-  const borders = traffic.hosts.flatMap((host, rank) => (rank > 0 && traffic.hosts[rank - 1] !== host ? [rank / cells.width] : []));
+  const borders = bordersOf(traffic, cells);
   const index = at ? at.from * cells.side + at.to : 0;
   return (
     <div ref={ref} class="heat">
@@ -113,9 +113,9 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
         />
         <svg class="heat-over" style={{ left: '48px', top: '40px' }} width={side} height={side} aria-hidden="true">
           {borders.map((one) => (
-            <g key={one}>
-              <line class="host" x1={one * cell} x2={one * cell} y1={0} y2={side} />
-              <line class="host" y1={one * cell} y2={one * cell} x1={0} x2={side} />
+            <g key={one.row} class={one.host ? 'host' : 'package-line'}>
+              <line x1={one.row * cell} x2={one.row * cell} y1={0} y2={side} />
+              <line y1={one.row * cell} y2={one.row * cell} x1={0} x2={side} />
             </g>
           ))}
           {cell >= 46 && [...strengths(cells[by])].map((strength, i) => strength > 0 && (
@@ -170,6 +170,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
       <p class="lead">
         {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {whole(sums.messages)} messages
         {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} hosts to another.` : ', all on one host.'}
+        {sums.packages > 1 && ` ${((100 * sums.betweenPackages) / (sums.all || 1)).toFixed(0)} % went between packages of a host.`}
         {sent > 0 && ` Of all bytes nigh carried ${((100 * carried) / sent).toFixed(0)} %, the MPI library the rest; most are sent by ${functions[0]!.name}.`}
       </p>
       <div class="choices">
@@ -225,7 +226,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
       <Figure
         title={`${by === 'bytes' ? 'Bytes' : 'Messages'} from rank to rank`}
         name="who-talks-to-whom"
-        note={`From ${traffic.name.split('/').filter(Boolean).pop() ?? 'a record'}; the scale is logarithmic.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the hosts.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
+        note={`From ${traffic.name.split('/').filter(Boolean).pop() ?? 'a record'}; the scale is logarithmic.${traffic.width > 1 ? ` A row is ${traffic.width} ranks.` : ''}${sums.hosts > 1 ? ' Lines part the hosts.' : ''}${sums.packages > 1 ? ' Dashed lines part the packages of a host.' : ''}${traffic.missing.length > 0 ? ` ${plural(traffic.missing.length, 'rank')} left no record.` : ''}`}
         table={{
           columns: ['from rank', 'to rank', 'bytes', 'messages'],
           rows: pairs.map((one) => [ranksOf(cells, one.from, traffic.ranks), ranksOf(cells, one.to, traffic.ranks), one.bytes, one.messages]),

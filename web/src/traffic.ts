@@ -65,19 +65,27 @@ export function ranksOf(cells: { width: number }, row: number, ranks: number): s
 export interface Sums {
   all: number;
   betweenHosts: number;
+  betweenPackages: number; // of a host
+  packages: number; // of the host with the most; 0: not known of all ranks
   hosts: number;
   messages: number;
 }
 
 export function sumsOf(traffic: Traffic, cells: Cells): Sums {
   const host = (row: number) => traffic.hosts[row * cells.width] ?? '';
-  const out = { all: 0, betweenHosts: 0, hosts: new Set(traffic.hosts).size, messages: 0 };
+  const known = traffic.packages?.length === traffic.ranks && traffic.packages.every((one) => one >= 0);
+  const place = (row: number) => `${host(row)} ${traffic.packages?.[row * cells.width] ?? -1}`;
+  const packagesOf = new Map<string, Set<number>>();
+  traffic.hosts.forEach((name, rank) => packagesOf.set(name, (packagesOf.get(name) ?? new Set()).add(traffic.packages?.[rank] ?? -1)));
+  const packages = known ? Math.max(...[...packagesOf.values()].map((one) => one.size)) : 0;
+  const out = { all: 0, betweenHosts: 0, betweenPackages: 0, packages, hosts: new Set(traffic.hosts).size, messages: 0 };
   for (let from = 0; from < cells.side; ++from)
     for (let to = 0; to < cells.side; ++to) {
       const bytes = cells.bytes[from * cells.side + to]!;
       out.all += bytes;
       out.messages += cells.messages[from * cells.side + to]!;
       if (host(from) !== host(to)) out.betweenHosts += bytes;
+      else if (known && place(from) !== place(to)) out.betweenPackages += bytes;
     }
   return out;
 }
@@ -89,6 +97,18 @@ export function heaviest(cells: Cells, count: number): { from: number; to: numbe
   });
   at.sort((a, b) => cells.bytes[b]! - cells.bytes[a]!);
   return at.slice(0, count).map((i) => ({ from: Math.floor(i / cells.side), to: i % cells.side, bytes: cells.bytes[i]!, messages: cells.messages[i]! }));
+}
+
+// The rows before which another host begins, or another package of the same host.
+export function bordersOf(traffic: Traffic, cells: { width: number; side: number }): { row: number; host: boolean }[] {
+  const out: { row: number; host: boolean }[] = [];
+  for (let row = 1; row < cells.side; ++row) {
+    const [before, here] = [(row - 1) * cells.width, row * cells.width];
+    const host = traffic.hosts[before] !== traffic.hosts[here];
+    const [a, b] = [traffic.packages?.[before] ?? -1, traffic.packages?.[here] ?? -1];
+    if (host || (a !== b && a >= 0 && b >= 0)) out.push({ row, host });
+  }
+  return out;
 }
 
 // The values whose colours begin and end the scale: what differs little looks alike.

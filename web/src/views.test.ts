@@ -9,7 +9,7 @@ import { gainsOf } from './gains';
 import { type Box, layout, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { busyOf, duration, summaryOf as summaryTimes } from './rank_times';
-import { cellsOf, functionsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
+import { bordersOf, cellsOf, functionsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
 
 test('numbers are short', () => {
   expect([0, 0.01234, 1.234, 123.4, 12340].map(short)).toEqual(['0', '0.0123', '1.23', '123', '12340']);
@@ -162,7 +162,12 @@ const traffic: Traffic = {
 test('the matrix is that of what was chosen', () => {
   const every = { way: -1, communicator: -1, function: -1, carrier: 'both' } as const;
   const all = cellsOf(traffic, every);
-  expect(sumsOf(traffic, all)).toEqual({ all: 157, betweenHosts: 50, hosts: 2, messages: 4 });
+  expect(sumsOf(traffic, all)).toEqual({ all: 157, betweenHosts: 50, betweenPackages: 0, packages: 0, hosts: 2, messages: 4 });
+  expect(bordersOf(traffic, all)).toEqual([{ row: 2, host: true }]);
+  const bound: Traffic = { ...traffic, packages: [0, 8, 0, 0] };
+  expect(sumsOf(bound, all)).toMatchObject({ betweenPackages: 100, packages: 2 });
+  expect(bordersOf(bound, all)).toEqual([{ row: 1, host: false }, { row: 2, host: true }]);
+  expect(sumsOf({ ...traffic, packages: [0, -1, 0, 0] }, all)).toMatchObject({ betweenPackages: 0, packages: 0 });
   expect(heaviest(all, 2).map((one) => [one.from, one.to, one.bytes])).toEqual([[0, 1, 100], [0, 3, 50]]);
   expect(sumsOf(traffic, cellsOf(traffic, { ...every, way: 0 })).all).toBe(107);
   expect(sumsOf(traffic, cellsOf(traffic, { ...every, communicator: 1 })).all).toBe(7);
