@@ -108,7 +108,7 @@ std::uint32_t number_of(const std::string& function, RankRecord& in) {
   return number;
 }
 
-// What was sent in one way, by one function; `of` says which.
+// Rows of one way and one function, which `of` names.
 Result<void> read_rows(const Json& rows, RankRecord::Sent of, RankRecord& out) {
   for (const Json& row : rows) {
     if (!is_sent(row, out.ranks))

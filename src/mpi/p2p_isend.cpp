@@ -148,9 +148,8 @@ int ibsend(Function function, Ibsend whole, const void* buffer, Count count, MPI
   return error;
 }
 
-// Of a message that was copied nothing is left to be done once its descriptor is on its way, which it is
-// almost always at once: the request is one of the library's that is complete, so that tests of others need
-// not ask about it.
+// A message that was copied is over once its descriptor is on its way, almost always at once: its request is
+// one of the library's that is complete, so that tests of others need not ask about it.
 int start_copied(const Outgoing& out, Function function, decltype(Library::Isend) wire_start, int dest,
                  int tag, MPI_Comm comm, MPI_Request* request) {
   SendOperation* operation = new_operation();

@@ -9,7 +9,7 @@
 //     two copies     write: lines that the receiver has read; the receiver reads lines that we have written
 //     the library's  call + page by page, and the receiver reads lines that we have written
 //
-// What the library sends to and fro before it copies is left out, so the limit is rather too low.
+// The messages by which the library prepares its copy are left out, so the limit is rather too low.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 

@@ -292,7 +292,7 @@ std::uint64_t least_of_largest(const MPI_Request* requests, int count, std::uint
   return least;
 }
 
-// Of requests that were started at once `carried` are ours: the largest, where these are not all.
+// `carried` of the requests that were started at once are ours: the largest, where these are not all.
 void started(const MPI_Request* requests, int count, std::uint64_t carried) {
   const Lock lock;
   const std::uint64_t least = carried == 0 || count == 1 ? 0 : least_of_largest(requests, count, carried);

@@ -87,7 +87,7 @@ void write_usage(std::FILE* file) {
                static_cast<double>(usage.ru_maxrss) / 1024);
 }
 
-// As it is now, at the end; nothing where the kernel does not say it.
+// The memory of the process at its end; nothing where the kernel does not say it.
 void write_memory(std::FILE* file) {
   const sys::MemoryRollup memory = sys::own_memory_rollup();
   if (memory.resident_mib > 0)

@@ -206,7 +206,7 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
                : real().Testany(count, requests, index, &flag, &status);
   batch.written = {};
   if (batch.settled()) return true;
-  // Of a call that it refuses as a whole the library may leave the index as it was.
+  // The library may leave the index as it was where it refuses the call as a whole.
   if (*index >= 0 && *index < count && (flag || error != MPI_SUCCESS)) {
     error = batch.received(*index, status, error);
     return true;
