@@ -378,7 +378,7 @@ inline int testany_some(int count, MPI_Request* requests, int* index, int* flag,
   return MPI_SUCCESS;
 }
 
-// Of several, or with carriers about.
+// Several requests, or one while a send of ours is under way.
 [[gnu::noinline]] int testany_several(int count, MPI_Request* requests, int* index, int* flag,
                                       MPI_Status* status) {
   if (!requests || !index || !flag || no_status(status) || count <= 0 || count > most_first ||

@@ -14,7 +14,7 @@ struct MemoryRollup {
 
 // From the text of the file.
 MemoryRollup memory_rollup(const char* text);
-// Of this process, without allocation.
+// The memory of this process; allocates nothing.
 MemoryRollup own_memory_rollup();
 
 }  // namespace nigh::sys
