@@ -15,7 +15,7 @@ namespace {
 
 void unpack(Header* message) {
   const std::size_t behind = bytes_behind(address_of(message));
-  message->next = nullptr;
+  if (!Stamp::of(message->next).is_one()) message->next = nullptr;
   message->producer = far_producer;
   message->units = (message->units - behind / 16) & 0x3ffffff;
   message->flags &= ~unsigned{parcel} & 0x3f;

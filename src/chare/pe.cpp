@@ -156,6 +156,7 @@ int Pe::run(void (*main)(void*), void* argument) {
                                            : kind_.processes ? number_
                                                              : 0,
                                            number_);
+  is_traced_ = recorder_ != nullptr;
   if (number_ == 0 && kind_.progress > 0) {
     if (cluster_ && !cluster_->carrier->told().empty())
       std::fprintf(stderr, "nigh chare: messages go %s\n", cluster_->carrier->told().c_str());
@@ -296,6 +297,8 @@ void Pe::arrive(std::uint32_t producer, const char* copy) {
   alignas(64) char here[message::copied_whole];
   std::memcpy(here + message::copied_from, copy, message::copied_bytes);
   auto* const first = reinterpret_cast<Header*>(here);
+  if (is_traced_) [[unlikely]]
+    read_stamp(first, producer);
   first->producer = producer;
   if (core::ElementBase* const element = ready_for(first)) [[likely]]
     return run_here(element, first);
@@ -306,6 +309,8 @@ void Pe::arrive(std::uint32_t producer, const char* copy) {
 }
 
 void Pe::arrive(Header* message) {
+  if (is_traced_) [[unlikely]]
+    read_stamp(message);
   if (message->flags & parcel) [[unlikely]]
     return drive(message);
   if (stop_) [[unlikely]]

@@ -200,6 +200,10 @@ class alignas(128) Pe {
                      : Fetcher::Choice{};
   }
   void record(const Header* message, std::int64_t begun, std::int64_t took);
+  // Of a trace: what a message to another PE says of itself. True: it may also be copied into a line.
+  bool stamp(Header* message);
+  void read_stamp(Header* message) const;
+  void read_stamp(Header* copied, std::uint32_t producer) const;
   void consume(Header* message);
   // Messages
   Header* make(void* memory, std::size_t bytes, std::uint16_t entry) const;  // there
@@ -318,6 +322,7 @@ class alignas(128) Pe {
   bool stop_ = false;
   bool failed_ = false;
   bool is_prompt_ = false;  // a long entry method runs
+  bool is_traced_ = false;  // messages say who has sent them, and when
   std::uint16_t arrays_made_ = 0;
   unsigned rounds_ = 0;
   unsigned unsampled_ = 1;             // runs until the next sample
@@ -390,8 +395,9 @@ inline void Pe::forward(std::uint32_t pe, Header* message) {
 inline void Pe::push(std::uint32_t rank, Header* message) {
   Peer& peer = *peers_[rank];
   auto* const link = reinterpret_cast<message::Link*>(message);
-  const bool copies =
-      message->flags == 0 && message->bytes() <= message::copied_whole && small_[message->entry];
+  bool copies = message->flags == 0 && message->bytes() <= message::copied_whole && small_[message->entry];
+  if (is_traced_) [[unlikely]]
+    copies = stamp(message) && copies;
   bool published = copies ? peer.lane.push_copy(link) : peer.lane.push(link);
   if (!published && peer.lane.staged() >= (copies ? copies_at_once : message::line_messages))
     published = peer.lane.flush();

@@ -17,6 +17,7 @@ struct alignas(16) Original {  // in front of the arguments of a message that wa
 
 // All but what is the new one's own.
 void take_header(Header& to, const Header& from, unsigned flags) {
+  if (Stamp::of(from.next).is_one()) to.next = from.next;
   to.array = from.array;
   to.element = from.element;
   to.priority = from.priority;
@@ -148,6 +149,7 @@ void Pe::ship(std::uint32_t pe, Header* message) {
   const bool is_flat = (message->flags & (of_the_system | written_out)) ||
                        entries_.entries[message->entry]->travel == core::Entry::Travel::as_it_lies;
   if (!is_flat && !may_leave(message)) return drop(message);
+  if (is_traced_) stamp(message);
   if (!is_flat && ship_attached(pe, message)) return;
   const std::size_t bytes = (is_flat ? message->bytes() : bytes_written(message)) + sizeof(Address);
   // A serialize() of the user's may throw, or send: not into a frame.

@@ -20,11 +20,34 @@ void Pe::record(const Header* message, std::int64_t begun, std::int64_t took) {
   const From from = message->producer == far_producer ? From::far
                     : message->producer == rank_      ? From::here
                                                       : From::others;
-  recorder_->ran(message->entry, from, message->bytes(), begun, took, pool_->take_peak());
+  recorder_->ran(message->entry, from, message->bytes(), begun, took, pool_->take_peak(),
+                 Stamp::of(message->next));
   if (!recorder_->wants_waiting(begun)) return;
   std::uint64_t waiting = ranked_.size();
   for (const Header* at = own_first_; at; at = static_cast<const Header*>(at->next)) ++waiting;
   recorder_->waits(begun, waiting);
+}
+
+// Forwarded, it keeps the first one: whoever forwards it has not sent it.
+bool Pe::stamp(Header* message) {
+  Stamp stamp = Stamp::of(message->next);
+  if (!stamp.is_one()) {
+    stamp = recorder_->stamp(message::now_ns());
+    message->next = stamp.as_next();
+  }
+  if (stamp.pe() != number_) return false;
+  message->producer = stamp.short_time();  // a message that is not copied after all has the stamp
+  return true;
+}
+
+void Pe::read_stamp(Header* message) const {
+  const Stamp stamp = Stamp::of(message->next);
+  if (stamp.is_one() && is_local(stamp.pe())) message->producer = stamp.pe() - first_;
+}
+
+void Pe::read_stamp(Header* copied, std::uint32_t producer) const {
+  const std::uint64_t now = recorder_->since_1970(message::now_ns());
+  copied->next = Stamp::of_short(first_ + producer, copied->producer, now).as_next();
 }
 
 Recorder::Goal Pe::goal_of_trace() const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "chare/entries.hpp"
 #include "message/wait.hpp"
@@ -49,10 +50,18 @@ void Recorder::Known::note(const message::PoolPeak& memory) {
   memory_known = true;
 }
 
+// Both clocks at one time: the system may have stopped the thread between them.
 Recorder::Recorder(std::uint32_t process, std::uint32_t pe) : begun_(message::now_ns()) {
   head_.process = process;
   head_.pe = pe;
-  head_.begun = since_1970();
+  std::int64_t closest = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < 16; ++i) {
+    const std::int64_t before = message::now_ns(), wall = nigh::chare::since_1970();
+    const std::int64_t between = message::now_ns() - before;
+    if (between >= closest) continue;
+    closest = between;
+    head_.begun = wall - (before + between / 2 - begun_);
+  }
   intervals_.reserve(most_intervals);
 }
 
@@ -79,7 +88,7 @@ void Recorder::waits(std::int64_t now, std::uint64_t messages) {
 }
 
 void Recorder::ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took,
-                   const message::PoolPeak& memory) {
+                   const message::PoolPeak& memory, Stamp sent) {
   interval(begun + took);  // no wider ones while this run is shared out
   Known& first = interval(begun);
   first.note(memory);
@@ -98,10 +107,14 @@ void Recorder::ran(std::uint16_t entry, From from, std::size_t bytes, std::int64
     at += here;
   }
   if (took < noted_run) return;
-  if (runs_.size() < most_runs)
-    runs_.push_back({begun - begun_, took, entry});
-  else
+  if (runs_.size() >= most_runs) {
     ++head_.left_out;
+    return;
+  }
+  Run& run = runs_.emplace_back(Run{.begun = begun - begun_, .took = took, .entry = entry});
+  if (!sent.is_one()) return;
+  run.from = sent.pe();
+  run.sent = static_cast<std::int64_t>(sent.time(since_1970(begun))) - head_.begun;
 }
 
 Result<std::string> Recorder::Goal::part(std::uint32_t pe) const {
@@ -125,7 +138,7 @@ Result<void> Recorder::write(const Goal& goal, const message::PoolAccounts* memo
     head_.most_held = memory->most_held;
   }
   head_.rows = rows.size();
-  head_.ended = since_1970();
+  head_.ended = nigh::chare::since_1970();
   head_.intervals = intervals_.size();
   head_.runs = runs_.size();
   std::string out;

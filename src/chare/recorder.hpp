@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a PE has done, for people: --chare-trace FILE. Runs of entry methods that took a microsecond or more,
-// one by one, and of all runs together how long the PE was busy, how many messages of which size came from
-// where, how many waited and what memory they had, in intervals that grow with the job; and at the end for
-// which entry methods that memory was. Then each PE leaves its part, and so does a communication thread, of
-// its memory; PE 0 makes one of all (Chrome's trace format, which Perfetto reads). Parts lie beside FILE,
-// which all nodes see, or in a folder of this user where FILE is a device or a FIFO; under names that nobody
-// can guess, as nothing that is there may be touched.
+// one by one, each with who sent its message and when, and of all runs together how long the PE was busy, how
+// many messages of which size came from where, how many waited and what memory they had, in intervals that
+// grow with the job; and at the end for which entry methods that memory was. Then each PE leaves its part,
+// and so does a communication thread, of its memory; PE 0 makes one of all (Chrome's trace format, which
+// Perfetto reads). Parts lie beside FILE, which all nodes see, or in a folder of this user where FILE is a
+// device or a FIFO; under names that nobody can guess, as nothing that is there may be touched.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,42 @@
 namespace nigh::chare {
 
 struct Entries;
+
+// Which PE has sent a message to another one, and when. It travels in the 64 bits of Header::next, which are
+// otherwise an address or nothing; of a message that is copied into a line (message/inbox.hpp) only the last
+// 32 bits of the time do.
+//     1 | PE: 20 bits | time since 1970 in 64 ns, its last 43 bits (6 days)
+struct Stamp {
+  static constexpr unsigned time_bits = 43, pe_bits = 20, ns_bits = 6;
+  static constexpr std::uint64_t mark = std::uint64_t{1} << 63;
+  std::uint64_t bits = 0;  // without `mark` it is none
+
+  static Stamp make(std::uint32_t pe, std::uint64_t ns) {
+    if (pe >> pe_bits) return {};
+    return {mark | std::uint64_t{pe} << time_bits | (ns >> ns_bits & last(time_bits))};
+  }
+  static Stamp of(const void* next) { return {std::bit_cast<std::uint64_t>(next)}; }
+  [[nodiscard]] void* as_next() const { return std::bit_cast<void*>(bits); }
+  [[nodiscard]] bool is_one() const { return (bits & mark) != 0; }
+  [[nodiscard]] std::uint32_t pe() const {
+    return static_cast<std::uint32_t>(bits >> time_bits & last(pe_bits));
+  }
+  [[nodiscard]] std::uint32_t short_time() const { return static_cast<std::uint32_t>(bits); }
+  // ns since 1970, as it is known at `now`, less than 3 days later.
+  [[nodiscard]] std::uint64_t time(std::uint64_t now) const { return back(now, bits, time_bits); }
+  // Of the last 32 bits that are known at `now`, less than two minutes later.
+  static Stamp of_short(std::uint32_t pe, std::uint32_t time, std::uint64_t now) {
+    return make(pe, back(now, time, 32));
+  }
+
+ private:
+  static constexpr std::uint64_t last(unsigned count) { return (std::uint64_t{1} << count) - 1; }
+  // Clocks of two hosts differ: it may also be a little later than `now`.
+  static std::uint64_t back(std::uint64_t now, std::uint64_t time, unsigned count) {
+    const std::uint64_t unit = now >> ns_bits, half = std::uint64_t{1} << (count - 1);
+    return (unit + half - ((unit + half - time) & last(count))) << ns_bits;
+  }
+};
 
 class Recorder {
  public:
@@ -34,15 +71,20 @@ class Recorder {
   };
   enum class From { here, others, far };
 
-  // `process` and `pe`, as they are shown. Memory: at most about 5 MB.
+  // `process` and `pe`, as they are shown. Memory: at most about 6 MB.
   Recorder(std::uint32_t process, std::uint32_t pe);
 
   // True: the interval has none so far.
   [[nodiscard]] bool wants_waiting(std::int64_t now) { return !interval(now).waiting_known; }
   void waits(std::int64_t now, std::uint64_t messages);
-  // `memory`: the most since the run before this one.
+  // `memory`: the most since the run before this one. `sent`: by another PE; none: by this one, or not known.
   void ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took,
-           const message::PoolPeak& memory = {});
+           const message::PoolPeak& memory = {}, Stamp sent = {});
+  // For a message that this PE sends to another one.
+  [[nodiscard]] Stamp stamp(std::int64_t now) const { return Stamp::make(head_.pe, since_1970(now)); }
+  [[nodiscard]] std::uint64_t since_1970(std::int64_t now) const {
+    return static_cast<std::uint64_t>(head_.begun + (now - begun_));
+  }
 
   // Where the trace goes, and a random number that all PEs of the job have.
   struct Goal {
@@ -68,6 +110,8 @@ class Recorder {
   };
   struct Run {
     std::int64_t begun = 0, took = 0;
+    std::int64_t sent = 0;    // its message, like `begun`
+    std::uint32_t from = -1;  // that PE; none: not known
     std::uint16_t entry = 0;
   };
   struct Row {  // of the footprint

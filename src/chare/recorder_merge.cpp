@@ -69,6 +69,13 @@ struct Recorder::Merged {
   std::string events, footprint, busy;  // in JSON; the last: for people
   std::int64_t first = 0, last = 0;     // ns since 1970
   std::uint64_t left_out = 0;
+  struct Arrow {  // a message, from when it was sent to when what it was for began
+    std::uint32_t from = 0, to = 0;
+    std::uint16_t entry = 0;
+    std::int64_t sent = 0, begun = 0;
+  };
+  std::vector<Arrow> arrows;
+  std::vector<std::uint32_t> processes;  // of PEs
   Interval all;
   struct Most {
     std::string of, at;
@@ -82,9 +89,13 @@ struct Recorder::Merged {
            : tag == bags_tag    ? "bags"
                                 : "the runtime";
   }
+  [[nodiscard]] std::string name_of_entry(std::uint16_t entry) const {
+    return quoted(entry < entries.entries.size() ? name_of(*entries.entries[entry]) : "?");
+  }
   // What they say of PE `pe`.
   void add_pe(std::uint32_t pe, const Part& part);
   void add_interval(const Head& head, double ts, const Known& in);
+  void add_arrows();  // when all PEs are known
   void add_footprint(const std::string& who, Part& part);
   [[nodiscard]] std::string summary(std::uint32_t pes) const;
 
@@ -134,8 +145,25 @@ void Recorder::Merged::add_interval(const Head& head, double ts, const Known& in
   }
 }
 
+void Recorder::Merged::add_arrows() {
+  for (std::size_t i = 0; i < arrows.size(); ++i) {
+    const auto& [from, to, entry, sent, begun] = arrows[i];
+    if (from >= processes.size()) continue;
+    auto end = [&, id = i, named = name_of_entry(entry)](const char* phase, std::uint32_t pe,
+                                                         std::int64_t at) {
+      add(events,
+          ",\n{\"ph\":%s,\"cat\":\"message\",\"id\":%zu,\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"name\":", phase,
+          id, processes[pe], pe, us(at));
+      events += named + "}";
+    };
+    end("\"s\"", from, sent);
+    end("\"f\",\"bp\":\"e\"", to, begun);
+  }
+}
+
 void Recorder::Merged::add_pe(std::uint32_t pe, const Part& part) {
   const Head& head = part.head;
+  processes.push_back(head.process);
   if (pe == 0) first = head.begun;
   last = std::max(last, head.ended);
   left_out += head.left_out;
@@ -152,7 +180,9 @@ void Recorder::Merged::add_pe(std::uint32_t pe, const Part& part) {
   for (const Run& run : part.runs) {
     add(events, ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":", head.process, pe,
         us(shift + run.begun), us(run.took));
-    events += quoted(run.entry < entries.entries.size() ? name_of(*entries.entries[run.entry]) : "?") + "}";
+    events += name_of_entry(run.entry) + "}";
+    if (run.from != Run{}.from)
+      arrows.push_back({run.from, pe, run.entry, shift + run.sent, shift + run.begun});
   }
   add(busy, "%s%.0f", pe > 0 ? ", " : "",
       100 * static_cast<double>(sum.busy_ns) /
@@ -222,6 +252,7 @@ Result<std::string> Recorder::merge(const Goal& goal, std::uint32_t pes, const E
     if (pe < pes) merged.add_pe(pe, *part);
     merged.add_footprint(who, *part);
   }
+  merged.add_arrows();
   std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" + merged.events +
                     "\n],\"footprint\":[" + merged.footprint + "],\n";
   add(out, "\"otherData\":{\"written by\":\"nigh chare\",\"runs left out\":%" PRIu64 "}}\n", merged.left_out);

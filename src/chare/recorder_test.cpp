@@ -76,6 +76,53 @@ TEST(Recorder, RunsThatItHasNoRoomForAreTold) {
   EXPECT_NE(said->find("; 10000 runs of entry methods were left out"), std::string::npos) << *said;
 }
 
+TEST(Recorder, StampsTellThePeAndTheTime) {
+  constexpr std::uint64_t now = 1'795'900'000'123'456'789, day = 86'400'000'000'000, second = 1'000'000'000;
+  for (const std::uint64_t at : {now, now - 1000, now - second, now - 2 * day, now + second})
+    for (const std::uint32_t pe : {0U, 7U, (1U << 20) - 1}) {
+      const Stamp stamp = Stamp::of(Stamp::make(pe, at).as_next());
+      ASSERT_TRUE(stamp.is_one());
+      EXPECT_EQ(stamp.pe(), pe);
+      EXPECT_EQ(stamp.time(now), at / 64 * 64);
+      if (at + 2 * second < now) continue;  // what a line has no room for is less
+      EXPECT_EQ(Stamp::of_short(pe, stamp.short_time(), now).bits, stamp.bits);
+    }
+  // Wherever the last 32 and 43 bits of the time begin again.
+  for (const unsigned bits : {32U, Stamp::time_bits}) {
+    const std::uint64_t turn = (now >> (Stamp::ns_bits + bits) << (Stamp::ns_bits + bits)) + 5000;
+    const Stamp before = Stamp::make(3, turn - second);
+    EXPECT_EQ(before.time(turn), (turn - second) / 64 * 64);
+    EXPECT_EQ(Stamp::of_short(3, before.short_time(), turn).bits, before.bits);
+  }
+  EXPECT_FALSE(Stamp::make(1U << 20, now).is_one());
+  const int here = 0;
+  EXPECT_FALSE(Stamp::of(&here).is_one());
+  EXPECT_FALSE(Stamp::of(nullptr).is_one());
+}
+
+TEST(Recorder, MessagesAreArrows) {
+  Recorder first(0, 0), second(5, 1);
+  const std::int64_t begun = message::now_ns();
+  const Stamp sent = first.stamp(begun + 1'000'000);
+  second.ran(0, Recorder::From::others, 64, begun + 3'000'000, 2000, {}, sent);
+  second.ran(0, Recorder::From::others, 64, begun + 4'000'000, 500, {}, sent);  // short: not noted
+  second.ran(0, Recorder::From::here, 64, begun + 5'000'000, 2000);
+  second.ran(0, Recorder::From::far, 64, begun + 6'000'000, 2000, {}, Stamp::make(2, 0));  // of no such PE
+  ASSERT_TRUE(first.write(goal()));
+  ASSERT_TRUE(second.write(goal()));
+  ASSERT_TRUE(Recorder::merge(goal(), 2, Entries::all()));
+  const std::string text = sys::read_file(path()).value();
+  std::remove(path().c_str());
+  ASSERT_EQ(values(text, "\"ph\":\"s\"").size(), 1U) << text;
+  ASSERT_EQ(values(text, "\"ph\":\"f\"").size(), 1U) << text;
+  const double from =
+      values(text, "\"ph\":\"s\",\"cat\":\"message\",\"id\":0,\"pid\":0,\"tid\":0,\"ts\":").at(0);
+  const double to =
+      values(text, "\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"message\",\"id\":0,\"pid\":5,\"tid\":1,\"ts\":")
+          .at(0);
+  EXPECT_NEAR(to - from, 2000, 10);  // us; what two readings of the clocks differ by
+}
+
 TEST(Recorder, PartsThatAreNotThereAreTold) {
   Recorder recorder(0, 0);
   recorder.ran(0, Recorder::From::here, 64, message::now_ns(), 2000);

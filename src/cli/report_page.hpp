@@ -39,12 +39,22 @@ struct Trace {
     double most = 0;                 // bytes at once on one PE
     std::string most_on;             // which that is
   };
+  struct Message {  // to another PE: when it was sent, and when the run that it was for began
+    int from = 0, to = 0;
+    double sent_us = 0, begun_us = 0;
+    std::string method;
+    [[nodiscard]] double took_us() const { return begun_us - sent_us; }
+  };
   std::string name;                       // of the file
   double ms = 0;                          // from beginning to end
   std::vector<std::vector<double>> busy;  // of each PE, %, in equal steps of that time: at most 1200
   std::vector<Method> methods;            // the longest first
   std::vector<double> held;               // bytes, the most of each PE; or empty: the file doesn't tell
   std::vector<Memory> memory;             // the most first
+  std::size_t messages = 0;               // between PEs, for runs of a microsecond or more
+  double median_us = 0;                   // of what they took
+  std::vector<Message> arrows;            // of these at most 4000, by their times: the slowest of all, and
+                                          // of each part of the time, and others evenly
   [[nodiscard]] double mean(std::size_t pe) const;
 };
 Result<Trace> trace_from_json(const std::string& text, const std::string& where);

@@ -1,6 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
 
 #include "cli/bench_model.hpp"
 #include "cli/bench_table.hpp"
@@ -111,6 +116,63 @@ TEST(Report, ManyPesAreShownInGroups) {
   EXPECT_EQ(document["busy"][0], (std::vector<int>{100, 100, 0}));
   EXPECT_EQ(document["busy"][343], (std::vector<int>{0, 0, 0})) << "the last one is alone";
   EXPECT_EQ(document["pes"], 1030);
+}
+
+// A message from PE 0 to PE 1 every 10 us, each for a run of its own.
+std::string trace_of_messages(int count, const std::function<double(int)>& took) {
+  nlohmann::json events = nlohmann::json::array();
+  for (int pe = 0; pe < 2; ++pe)
+    events.push_back({{"ph", "C"},
+                      {"pid", 0},
+                      {"name", fmt::format("PE {} busy %", pe)},
+                      {"ts", 0},
+                      {"args", {{"busy", 5}}}});
+  for (int i = 0; i < count; ++i) {
+    const double sent = 10.0 * i;
+    events.push_back({{"ph", "X"}, {"tid", 1}, {"ts", sent + took(i)}, {"dur", 2}, {"name", "Cell::step"}});
+    events.push_back({{"ph", "s"}, {"tid", 0}, {"ts", sent}, {"id", i}, {"name", "Cell::step"}});
+    events.push_back({{"ph", "f"}, {"tid", 1}, {"ts", sent + took(i)}, {"id", i}, {"name", "Cell::step"}});
+  }
+  return nlohmann::json{{"traceEvents", events}}.dump();
+}
+
+TEST(Report, ATraceTellsHowLongMessagesTook) {
+  const auto few = trace_from_json(trace_of_messages(101, [](int i) { return 5.0 + i; }), "few");
+  ASSERT_TRUE(few) << few.error().message;
+  EXPECT_EQ(few->messages, 101U);
+  EXPECT_EQ(few->median_us, 55);
+  ASSERT_EQ(few->arrows.size(), 101U);
+  EXPECT_EQ(few->arrows[7].sent_us, 70);
+  EXPECT_EQ(few->arrows[7].begun_us, 82);
+  const auto document = trace_document(*few);
+  EXPECT_EQ(document["messages"]["count"], 101);
+  EXPECT_EQ(document["messages"]["arrows"][7], (nlohmann::json{0, 1, 70.0, 82.0, 0}));
+
+  // Of many some are left out: not the slowest of all, nor of any part of the time.
+  constexpr int many = 50'000;
+  auto took = [](int i) { return i == 31'234 ? 900.0 : i % 1000 == 77 ? 90.0 : 3.0; };
+  const auto all = trace_from_json(trace_of_messages(many, took), "many");
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->messages, std::size_t{many});
+  EXPECT_EQ(all->median_us, 3);
+  EXPECT_LE(all->arrows.size(), 4000U);
+  EXPECT_GT(all->arrows.size(), 3000U);
+  EXPECT_EQ(std::count_if(all->arrows.begin(), all->arrows.end(),
+                          [](const Trace::Message& one) { return one.took_us() > 50; }),
+            many / 1000 + 1);
+  EXPECT_TRUE(std::is_sorted(all->arrows.begin(), all->arrows.end(),
+                             [](const auto& a, const auto& b) { return a.sent_us < b.sent_us; }));
+}
+
+TEST(Report, MessagesOfADamagedTraceAreLeftOut) {
+  const auto trace = trace_from_json(
+      R"({"traceEvents": [{"ph": "C", "name": "PE 0 busy %", "ts": 0, "args": {"busy": 5}}, {"ph": "C", "name": "PE 0 busy %", "ts": 9, "args": {"busy": 5}},
+        {"ph": "f", "id": 1, "tid": 0, "ts": 5, "name": "A"}, {"ph": "s", "id": 2, "tid": 0, "ts": 5, "name": "A"},
+        {"ph": "s", "id": 3, "tid": -4, "ts": 5, "name": "A"}, {"ph": "f", "id": 3, "tid": 0, "ts": 6, "name": "A"},
+        {"ph": "s", "id": 4, "tid": 70, "ts": 5, "name": "A"}, {"ph": "f", "id": 4, "tid": 0, "ts": 6, "name": "A"}]})",
+      "damaged");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace_document(*trace)["messages"]["arrows"].size(), 0U) << "there are no PEs -4 and 70";
 }
 
 TEST(Report, ATraceTellsWhoseTheMemoryIs) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the PEs of message-driven programs did, from the files that --chare-trace wrote: how busy each was
-// over time, which entry methods took it, and which the memory of messages.
+// over time, which entry methods took it, which the memory of messages, and how long messages took.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <unordered_map>
 
 #include "cli/report_page.hpp"
 
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::size_t most_columns = 1200, most_rows = 512, most_cells = 300000, most_names = 200;
 constexpr std::size_t most_kept = 20'000'000;  // while a file is read
+constexpr std::size_t most_arrows = 4000, arrow_columns = 400;
 
 struct Counter {
   double us = 0, value = 0;
@@ -74,6 +77,66 @@ void read_footprint(const json& parts, Trace& out) {
   });
 }
 
+// Messages as a trace has them: "s" where one is sent, "f" where its run begins, both with its number.
+class TraceMessages {
+ public:
+  void take(const json& event, const std::string& kind) {
+    if (all_.size() >= most_kept / 10) return;
+    const auto id = event.at("id").get<std::uint64_t>();
+    const End end{event.at("tid").get<int>(), event.at("ts").get<double>()};
+    if (kind == "s") {
+      if (sent_.size() < most_kept / 10) sent_[id] = end;
+    } else if (const auto found = sent_.extract(id)) {
+      const End& sent = found.mapped();
+      auto valid = [](const End& one) { return one.pe >= 0 && one.pe <= most_pe && std::isfinite(one.us); };
+      if (valid(sent) && valid(end))
+        all_.push_back({sent.pe, end.pe, sent.us, end.us, event.at("name").get<std::string>()});
+    }
+  }
+  void into(Trace& out) {
+    out.messages = all_.size();
+    if (all_.empty()) return;
+    auto faster = [](const Trace::Message& a, const Trace::Message& b) { return a.took_us() < b.took_us(); };
+    const auto middle = all_.begin() + static_cast<std::ptrdiff_t>(all_.size() / 2);
+    std::nth_element(all_.begin(), middle, all_.end(), faster);
+    out.median_us = middle->took_us();
+    std::sort(all_.begin(), all_.end(), [](const Trace::Message& a, const Trace::Message& b) {
+      return std::tie(a.sent_us, a.begun_us, a.from, a.to) < std::tie(b.sent_us, b.begun_us, b.from, b.to);
+    });
+    const std::vector<bool> kept = thinned(out.ms * 1e3);
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (kept[i]) out.arrows.push_back(std::move(all_[i]));
+  }
+
+ private:
+  struct End {
+    int pe = 0;
+    double us = 0;
+  };
+  // The slowest of each column of time, then every so many.
+  [[nodiscard]] std::vector<bool> thinned(double us) const {
+    std::vector<bool> kept(all_.size(), all_.size() <= most_arrows);
+    if (all_.size() <= most_arrows) return kept;
+    constexpr std::size_t each = most_arrows / 2 / arrow_columns;
+    std::vector<std::vector<std::size_t>> columns(arrow_columns);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const double part = std::clamp(all_[i].sent_us / us, 0.0, 1.0) * (arrow_columns - 1);
+      columns[static_cast<std::size_t>(part)].push_back(i);
+    }
+    for (std::vector<std::size_t>& column : columns) {
+      const std::size_t count = std::min(each, column.size());
+      std::partial_sort(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(count), column.end(),
+                        [&](std::size_t a, std::size_t b) { return all_[a].took_us() > all_[b].took_us(); });
+      for (std::size_t i = 0; i < count; ++i) kept[column[i]] = true;
+    }
+    for (std::size_t i = 0; i < most_arrows / 2; ++i) kept[i * all_.size() / (most_arrows / 2)] = true;
+    return kept;
+  }
+
+  std::unordered_map<std::uint64_t, End> sent_;  // whose runs have not been read
+  std::vector<Trace::Message> all_;
+};
+
 }  // namespace
 
 Result<Trace> trace_from_json(const std::string& text, const std::string& where) {
@@ -85,6 +148,7 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
     out.name = where;
     std::map<int, std::vector<Counter>> busy;
     std::map<std::string, Trace::Method> methods;
+    TraceMessages messages;
     double end = 0;
     for (const json& event : in.at("traceEvents")) {
       const auto kind = event.at("ph").get<std::string>();
@@ -99,6 +163,8 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
         if (pe < 0) continue;
         if (pe > most_pe) return fail(Errc::invalid, where + ": there is no PE " + std::to_string(pe));
         busy[pe].push_back({event.at("ts").get<double>(), event.at("args").at("busy").get<double>()});
+      } else if (kind == "s" || kind == "f") {
+        messages.take(event, kind);
       }
     }
     double width = 0;
@@ -114,6 +180,7 @@ Result<Trace> trace_from_json(const std::string& text, const std::string& where)
       out.busy.push_back(over_time(busy[pe], width, end, columns));
     if (in.contains("footprint")) read_footprint(in.at("footprint"), out);
     out.ms = end * 1e-3;
+    messages.into(out);
     for (auto& [name, method] : methods) {
       method.name = name;
       out.methods.push_back(method);
@@ -155,12 +222,28 @@ nlohmann::ordered_json trace_document(const Trace& trace) {
                       {"bytes", trace.memory[i].bytes},
                       {"most", trace.memory[i].most},
                       {"most_on", trace.memory[i].most_on}});
-  return {{"format", "nigh-trace"},     {"version", 1},
-          {"name", trace.name},         {"ms", trace.ms},
-          {"pes", trace.busy.size()},   {"width", width},
-          {"busy", std::move(rows)},    {"mean", std::move(means)},
-          {"held", trace.held},         {"methods", std::move(methods)},
-          {"memory", std::move(memory)}};
+  auto arrows = nlohmann::ordered_json::array();
+  for (const Trace::Message& one : trace.arrows) {
+    if (std::max(one.from, one.to) >= static_cast<int>(trace.busy.size())) continue;
+    const auto method = std::find_if(trace.methods.begin(), trace.methods.end(),
+                                     [&](const Trace::Method& other) { return other.name == one.method; });
+    const std::ptrdiff_t number = method - trace.methods.begin();
+    arrows.push_back({one.from, one.to, one.sent_us, one.begun_us,
+                      number < static_cast<std::ptrdiff_t>(methods.size()) ? number : -1});
+  }
+  return {{"format", "nigh-trace"},
+          {"version", 1},
+          {"name", trace.name},
+          {"ms", trace.ms},
+          {"pes", trace.busy.size()},
+          {"width", width},
+          {"busy", std::move(rows)},
+          {"mean", std::move(means)},
+          {"held", trace.held},
+          {"methods", std::move(methods)},
+          {"memory", std::move(memory)},
+          {"messages",
+           {{"count", trace.messages}, {"median_us", trace.median_us}, {"arrows", std::move(arrows)}}}};
 }
 
 }  // namespace nigh::cli

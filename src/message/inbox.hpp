@@ -47,8 +47,9 @@ struct Link {
   std::uint32_t producer = 0;
 };
 
-// A message of 64 bytes may go as what is behind this of it, in a line of its own.
-inline constexpr std::size_t copied_from = offsetof(Link, producer) + sizeof(Link::producer);
+// A message of 64 bytes may go as what is behind this of it, in a line of its own. Its `producer` goes with
+// it: the consumer knows whose line it is, so that the field may hold something else on the way.
+inline constexpr std::size_t copied_from = offsetof(Link, producer);
 inline constexpr std::size_t copied_whole = 64, copied_bytes = copied_whole - copied_from;
 
 inline constexpr unsigned line_messages = 7;

@@ -191,17 +191,22 @@ case $case in
     told "$tmp/trace: 3 PEs, .* s, busy .* messages, .* between PEs"
     check --pes 3 --name Restless::go --busy
     timeout 60 "$cases" traffic --pes 3 --chare-trace="$tmp/trace" 2>"$tmp/told" || fail "threads: status $?"
-    check --pes 3 --from others
+    check --pes 3 --from others --arrows 0.5 0.8
+    timeout 60 "$cases" traffic --pes 3 --by-pointer --chare-trace="$tmp/trace" 2>"$tmp/told" || fail "by pointer: status $?"
+    check --pes 3 --from others --arrows 0.5 0.8
     timeout 60 "$cases" traffic --pes 1 --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "one thread: status $?"
     check --pes 1
     timeout 60 "$nigh" run -n 3 -- "$cases" traffic --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "processes"
-    check --pes 3 --from others --processes 3
+    check --pes 3 --from others --processes 3 --arrows 0.5 0.8
     timeout 60 "$cases" traffic --mode shm --pes 3 --chare-trace "$tmp/trace" 2>"$tmp/told" || fail "shm: status $?"
-    check --pes 3 --from "other processes" --processes 3
-    if has_mpi mpich; then
-      by_mpi mpich 2 traffic --pes 2 --comm-thread --chare-trace "$tmp/trace" || fail "mpi: status $?"
-      check --pes 4 --from others --from "other processes" --processes 2 --threads 2
-    fi
+    check --pes 3 --from "other processes" --processes 3 --arrows 0.5 0.8
+    for mpi in openmpi mpich; do
+      has_mpi $mpi || continue
+      by_mpi $mpi 2 traffic --pes 2 --chare-trace "$tmp/trace" || fail "$mpi: status $?"
+      check --pes 4 --from others --from "other processes" --processes 2 --arrows 0.6 0.9
+      by_mpi $mpi 2 traffic --pes 2 --comm-thread --chare-trace "$tmp/trace" || fail "$mpi, communication threads: status $?"
+      check --pes 4 --from others --from "other processes" --processes 2 --threads 2 --arrows 0.6 0.9
+    done
     # What it takes is known: blocks of 1088, 256 and 64 bytes, and a buffer with chunks of its own.
     exactly="--idle --footprint Heavy::back 300 76800 76800 --footprint buffers 2 4199488 4199488
       --footprint Heavy::load 1 64 64 --most-in-use 4199808"

@@ -35,6 +35,27 @@ def check_footprint(trace, wanted, memory):
         assert 0 <= most - wanted.most_in_use <= 1024 and seen == most, f"PE {pe}: {most}, seen {seen}"
 
 
+def check_arrows(wanted, events, runs):
+    """Messages, each from the PE that sent it to the run that it was for, on another PE and not before."""
+    sent = {event["id"]: event for event in events if event["ph"] == "s"}
+    ended = {event["id"]: event for event in events if event["ph"] == "f"}
+    assert sent.keys() == ended.keys() and len(sent) == sum(event["ph"] == "s" for event in events)
+    begun = {(pe, at, name) for pe in runs for at, _, name in runs[pe]}
+    last = max((at + took for pe in runs for at, took, _ in runs[pe]), default=0)
+    for one, end in ended.items():
+        begin = sent[one]
+        assert begin["name"] == end["name"] and (end["tid"], end["ts"], end["name"]) in begun, end
+        assert begin["tid"] != end["tid"], begin
+        # Times of sending are rounded down to 64 ns; clocks of processes are compared to some hundred.
+        assert -50 < begin["ts"] < end["ts"] + 1 < last + 2, (begin, end)
+    if wanted.arrows is not None:
+        least, most = wanted.arrows  # part of all runs
+        part = len(ended) / max(1, sum(map(len, runs.values())))
+        assert least <= part <= most, f"{len(ended)} messages, {part} of the runs"
+        pairs = {(sent[one]["tid"], ended[one]["tid"]) for one in ended}
+        assert len(pairs) == wanted.pes * (wanted.pes - 1), pairs
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
@@ -44,6 +65,7 @@ def main():
     parser.add_argument("--busy", action="store_true", help="all runs are noted one by one")
     parser.add_argument("--from", dest="sources", action="append", default=[], help="whose messages have come")
     parser.add_argument("--idle", action="store_true", help="some PEs have run nothing")
+    parser.add_argument("--arrows", type=float, nargs=2, metavar=("LEAST", "MOST"), help="of all runs, from every PE to every other")
     parser.add_argument("--threads", type=int, default=0, help="communication threads")
     parser.add_argument("--footprint", nargs=4, action="append", default=[], metavar=("NAME", "MESSAGES", "BYTES", "MOST"),
                         help="of the one PE that has any")
@@ -88,6 +110,7 @@ def main():
             memory[pe].append({name: round(1024 * value) for name, value in args.items()})
         assert memory[pe] or not runs[pe], f"PE {pe} tells nothing of its memory"
     check_footprint(trace, wanted, memory)
+    check_arrows(wanted, events, runs)
     if wanted.pes == 1:
         assert came["others"] == came["other processes"] == 0, came
 

@@ -117,6 +117,18 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   const row = await seen('.busy-map');
   await tab.mouse.move(row.x + row.width * 0.75, row.y + (row.height * 1.5) / 16);
   await tab.waitForFunction(() => /^rank 1 on .*0\.(50*|499) PUs busy/.test(document.querySelector('.readout').textContent));
+  // Messages between PEs: how long they took, the slowest as arrows, which the pointer reads, and none where none are asked for.
+  const slow = /Half of 1600 messages between PEs were run within 600 µs; the slowest from PE 6 to PE 5, Cell::step: sent at 119 ms, run 30\.6 ms later\./;
+  await tab.waitForFunction((text) => new RegExp(text).test(document.querySelector('main').textContent), slow.source);
+  const rows = await seen('.busy-map >> nth=1');
+  const drawn = () => tab.$eval('canvas.arrows', (one) => one.getContext('2d').getImageData(0, 0, one.width, one.height).data.some((value) => value > 0));
+  assert.ok(await drawn(), 'there are no arrows');
+  await tab.mouse.move(rows.x + (rows.width * 134.7) / 200, rows.y + (rows.height * 6) / 8); // halfway between 6 and 5
+  await tab.waitForFunction(() => document.querySelectorAll('.readout')[1].textContent === 'PE 6 to PE 5, Cell::step: sent at 119 ms, run 30.6 ms later');
+  await tab.selectOption('label:has-text("Messages as arrows") select', '0');
+  await tab.mouse.move(rows.x + (rows.width * 134.7) / 200, rows.y + (rows.height * 6) / 8 + 1);
+  await tab.waitForFunction(() => /^PE \d, 13[45] ms: /.test(document.querySelectorAll('.readout')[1].textContent));
+  assert.ok(!(await drawn()), 'arrows remain');
   await close();
 }
 

@@ -138,7 +138,9 @@ def browser() -> None:
         (folder / "plan.json").write_text(run(NIGH, "plan", "--transpose", "4096x4096", "--nodes", "4", "--machine", "winterhawk2", "--curves", "--json"))
         trace = {"traceEvents": [event for pe in range(8) for step in range(200) for event in (
             {"ph": "C", "pid": 0, "name": f"PE {pe} busy %", "ts": step * 1000, "args": {"busy": (step * (pe + 1)) % 101}},
-            {"ph": "X", "pid": 0, "tid": pe, "ts": step * 1000, "dur": 400, "name": "Cell::step"})],
+            {"ph": "X", "pid": 0, "tid": pe, "ts": step * 1000, "dur": 400, "name": "Cell::step"},
+            {"ph": "s", "pid": 0, "tid": (pe + 1) % 8, "id": 200 * pe + step, "ts": step * 1000 - 600 - 30000 * (step == 150 and pe == 5), "name": "Cell::step"},
+            {"ph": "f", "pid": 0, "tid": pe, "id": 200 * pe + step, "ts": step * 1000, "name": "Cell::step"})],
             "footprint": [{"of": "PE 0", "most held": 2 ** 20, "rows": [{"name": "Cell::step", "messages": 3, "bytes": 4096, "most bytes": 2048}]}]}
         peers = {"format": "nigh-peers", "version": 1, "machine": "barcelona", "runs": [
             {"case": "4x4", "runtime": "libgomp", "subject": subject, "right": subject == "nigh", "how": []} for subject in ("nigh", "unbound")]}
@@ -157,7 +159,8 @@ def browser() -> None:
                        write("watch.json", {"format": "nigh-watch", "version": 1, "machine": evil, "meter": {"name": evil, "level": evil}, "nodes": [{"node": evil}],
                                             "links": [evil], "applications": [{"name": evil, "threads": evil, "traffic": [evil]}], "said": [evil]}),
                        "--trace", write("evil.trace", {"traceEvents": [{"ph": "C", "pid": 0, "name": "PE 0 busy %", "ts": at, "args": {"busy": 5}} for at in (0, 9)]
-                                                       + [{"ph": "X", "pid": 0, "tid": 0, "ts": 0, "dur": 5, "name": evil}]}),
+                                                       + [{"ph": "X", "pid": 0, "tid": 0, "ts": 0, "dur": 5, "name": evil}]
+                                                       + [{"ph": kind, "pid": 0, "tid": 0, "id": 1, "ts": at, "name": evil} for kind, at in (("s", 0), ("f", 5))]}),
                        "--peers", write("evil.peers", {"format": "nigh-peers", "machine": evil, "runs": [{"case": evil, "subject": evil, "right": evil, "how": [evil]}]}),
                        "--account", write("evil.account", [evil]), write("evil.transpose", {"format": "nigh-transpose", "version": 1, "machine": evil, "ways": [{"method": evil}], "rests_on": [evil]}),
                        write("evil.log", {"elapsed": 1, "kind": evil, "sentence": evil, "moves": [{"application": evil, "nodes": []}]}),

@@ -223,6 +223,8 @@ export interface Trace {
   held: number[]; // bytes, the most of each PE; none: not known
   methods: { name: string; runs: number; ms: number }[];
   memory: { name: string; messages: number; bytes: number; most: number; most_on: string }[];
+  // To another PE, each from when it was sent to when its run of a microsecond or more began; of many the slowest, and others evenly.
+  messages?: { count: number; median_us: number; arrows: [from: number, to: number, sent_us: number, begun_us: number, method: number][] };
 }
 
 // Ranks (or groups of `width`) by columns of equal time, in % of it in MPI; `told`: ranks that left a record. Rows have means of

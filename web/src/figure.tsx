@@ -61,7 +61,16 @@ function standalone(svg: SVGSVGElement): string {
 
 function savePng(name: string, picture: SVGSVGElement | HTMLCanvasElement) {
   if (picture instanceof HTMLCanvasElement) {
-    picture.toBlob((blob) => blob && save(name, blob));
+    const over = picture.parentElement?.querySelector<HTMLCanvasElement>('canvas.arrows');
+    const all = over ? document.createElement('canvas') : picture;
+    if (over) {
+      all.width = over.width;
+      all.height = over.height;
+      const context = all.getContext('2d');
+      if (context) context.imageSmoothingEnabled = false;
+      for (const one of [picture, over]) context?.drawImage(one, 0, 0, all.width, all.height);
+    }
+    all.toBlob((blob) => blob && save(name, blob));
     return;
   }
   const image = new Image();

@@ -83,6 +83,7 @@ export const helps: Record<string, Help> = {
     read: [
       'All pictures of a run have one time axis. Drag over a chart to look closer, double click for all; by keyboard plus, minus, arrows and Home.',
       'In the rows a rank that is pale where others are dark is outside MPI while they wait: it has more to do, or it runs more slowly. Its CPU time tells which: below one PU it sleeps, reads a disk, or shares its PU.',
+      'Of a message-driven program an arrow is a message to another PE, from when it was sent to when the run that it was for began. Long arrows that end together show a PE that is behind. Look closer, and the slowest of that part of the time are drawn.',
       'For a rank that is late, see where it runs (Machine), and whom it waits for (Messages).',
     ],
     commands: ['nigh run --record record -- mpirun -n 4 ./app', './chare-program --chare-trace trace.json'],

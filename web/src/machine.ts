@@ -218,6 +218,15 @@ export function planAgainst(plan: Plan, of: Processes): { marks: Map<number, Mar
   return { marks, words };
 }
 
+// Where bandwidths and latencies of links come from, in the words of `sources`.
+export function linkSources(machine: Machine): string[] {
+  return (['bandwidth', 'latency'] as const).flatMap((what) => {
+    const source = machine.links?.[what]?.source;
+    const all = [...new Set((typeof source === 'string' ? [source] : (source ?? []).flat()).filter((one) => one !== null))];
+    return all.length > 0 ? [`${what} of links: ${all.map((one) => sources[one]).join(', ')}`] : [];
+  });
+}
+
 // Plain words for how a figure is known.
 export const sources: Record<string, string> = {
   measured: 'measured', hmat: "firmware's table (HMAT)", slit: "firmware's distances (SLIT)", datasheet: 'data sheet', guessed: 'guessed', fitted: 'fitted to published figures',

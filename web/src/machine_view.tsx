@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { documentsOf, type Links, type Machine, type Page, type Processes } from './documents';
 import { Figure, Rows, useWidth } from './figure';
-import { type Box, layout, type Mark, marksOfPlan, marksOfProcesses, memoryOf, memoryWords, nodesOf, planAgainst, pusOf, type Share, sources, thick } from './machine';
+import { type Box, layout, linkSources, type Mark, marksOfPlan, marksOfProcesses, memoryOf, memoryWords, nodesOf, planAgainst, pusOf, type Share, sources, thick } from './machine';
 import { binary, plural, short } from './numbers';
 
 // In the width of a PU; a long name leaves room for how many more there are.
@@ -218,7 +218,7 @@ function MachinePart({ page, first }: { page: Page; first: number }) {
           table={{ columns: ['what', 'PCI address', 'name', 'drivers call it', 'nearest PUs'], rows: machine.devices.map((one) => [one.type === 'gpu' ? 'GPU' : 'network', one.bus, one.title ?? one.vendor ?? '', (one.names ?? []).join(', '), one.pus]) }}
         />
       )}
-      {[...(machine.origin ? [`Known from: ${machine.origin}.`] : []), ...(machine.notes ?? [])].map((note) => (
+      {[...(machine.origin ? [`Known from: ${[machine.origin, ...linkSources(machine)].join('; ')}.`] : []), ...(machine.notes ?? [])].map((note) => (
         <p class="note" key={note}>{note}</p>
       ))}
     </div>

@@ -6,7 +6,7 @@ import { rowsOf } from './coverage';
 import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Processes, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
-import { type Box, layout, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
+import { type Box, layout, linkSources, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { busyOf, duration, summaryOf as summaryTimes } from './rank_times';
 import { bordersOf, cellsOf, functionsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
@@ -237,4 +237,13 @@ test('a plan beside what was seen', () => {
   expect([...marks].map(([pu, mark]) => [pu, mark.team, mark.missing ?? false])).toEqual([[0, 0, false], [1, 0, true], [2, 0, false], [7, 1, false]]);
   expect(words).toBe('on 2 of the 3 PUs of the plan were threads when nigh ps looked (filled; dashed: nobody was there), and on 1 that are not of the plan (the other colour)');
   expect(seen(0, 1, 2).words).toMatch(/^on 3 of the 3 .* and nowhere else$/);
+});
+
+test('a machine tells where the figures of its links come from', () => {
+  const machine: Machine = {
+    format: 'nigh-machine', name: 'two nodes', tree: { type: 'machine' },
+    links: { bandwidth: { unit: 'MB/s', values: [[9, 5], [5, null]], source: [['hmat', 'slit'], ['slit', null]] }, latency: { unit: 'ns', values: [[90]], source: 'measured' } },
+  };
+  expect(linkSources(machine)).toEqual(["bandwidth of links: firmware's table (HMAT), firmware's distances (SLIT)", 'latency of links: measured']);
+  expect(linkSources({ ...machine, links: { slit: [[10]] } })).toEqual([]);
 });
