@@ -155,6 +155,8 @@ class Program:
         lines = [match.group(1) if match.re.groups else match.string for match in found if match]
         if not lines:
             raise Wrong(f"{self.name}: no line of its output matches {self.entry['same']!r}")
+        if self.entry.get("any_order"):
+            lines.sort()
         if self.result is None:
             self.result = lines
         wrong = next((pair for pair in zip(self.result, lines) if not alike(*pair)), None)

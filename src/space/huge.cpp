@@ -32,15 +32,24 @@ static constinit std::atomic<std::uint64_t> g_done[(std::size_t{1} << kMaxShift)
 // chunk; beside a rank that spins, 22 ms a call were seen, and up to 17 s where every CPU has more to do than
 // it can (4 ranks beside 6 others on 2 CPUs). So calls are as large as the blocks are, and there is an
 // account of time: what a huge page is worth goes in, what calls take goes out, and below zero there are none
-// until a hundredth of the time that passes has filled it up again.
+// until a four-hundredth of the time that passes has filled it up again. Where pages were not touched it
+// begins with a call or two, else below zero: the first call comes after some seconds (HPCC of one second,
+// whose transpose took five times as long with one).
 constexpr std::size_t kPiece = 32 * kHugePage;  // of one call
-constexpr std::int64_t kCredit = 100'000'000;   // ns; at first, and at most
-constexpr std::int64_t kTimePerCollapse = 100;
+constexpr std::int64_t kCredit = 100'000'000;   // ns; at most, and at first where it is asked for
+constexpr std::int64_t kEagerCredit = 20'000'000, kLazyCredit = -10'000'000;
+constexpr std::int64_t kTimePerCollapse = 400;
 constexpr std::int64_t kWorthUntouched = 2'500'000;  // ns a chunk: 512 faults, and TLB misses later
 constexpr std::int64_t kWorthTouched = 500'000;      // those of peers
 constexpr std::size_t kLargestEager = std::size_t{1} << 30;
-static constinit std::atomic<std::int64_t> g_credit{kCredit};
+static constinit std::atomic<std::int64_t> g_credit{0};
 static constinit std::atomic<std::int64_t> g_credited_at{0};
+
+static std::int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
 
 // On several nodes the program's first touch places its memory page by page, unless the kernel makes huge
 // pages of all that is private, too.
@@ -69,6 +78,8 @@ long huge_start(std::uint64_t span) {
   }
   if (mode != Mode::touch && !g_collapsing) mode = Mode::never;
   g_mode = mode;
+  g_credit = wish >= 0 ? kCredit : mode == Mode::eager ? kEagerCredit : kLazyCredit;
+  g_credited_at = now();
   return fd;
 }
 
@@ -102,12 +113,6 @@ void huge_opened(std::uintptr_t lo, std::size_t bytes) {
 void huge_forget(std::uintptr_t lo, std::size_t bytes) {
   for (std::size_t chunk = chunk_of(lo); chunk <= chunk_of(lo + bytes - 1); ++chunk)
     if (is_done(chunk)) g_done[chunk / 64].fetch_and(~bit_of(chunk), std::memory_order_relaxed);
-}
-
-static std::int64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
 static void credit(std::int64_t ns) {
@@ -185,10 +190,28 @@ static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
 constexpr std::int64_t kDear = 1'000'000;  // ns: small pages would have been 512 times 2 to 4 us
 static constinit std::atomic<unsigned> g_rest{0}, g_next_rest{8};
 
+// Where the host takes free memory back, one at hand says little of the next, and those behind the first are
+// not timed: a run of a second lost 40 ms (HPCC's transpose took five times as long). There they get at most
+// a hundredth of the CPU time, by an estimate that follows what the first ones took.
+constexpr std::int64_t kTimePerTouch = 100;
+static constinit std::atomic<std::int64_t> g_estimate{5'000'000}, g_spent{0};  // ns; of a huge page
+
+static bool earned(std::size_t bytes) {
+  timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  const std::int64_t ns = static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+  const std::int64_t price =
+      static_cast<std::int64_t>(bytes / kHugePage) * g_estimate.load(std::memory_order_relaxed);
+  if (g_spent.load(std::memory_order_relaxed) + price > ns / kTimePerTouch) return false;
+  g_spent.fetch_add(price, std::memory_order_relaxed);
+  return true;
+}
+
 static bool try_one(std::uintptr_t chunk) {
   const std::int64_t begun = now();
   if (sys::raw_advise(chunk, kHugePage, sys::kPopulateWrite) != 0) return true;  // before Linux 5.14
   const std::int64_t took = now() - begun;
+  g_estimate.store((3 * g_estimate.load(std::memory_order_relaxed) + took) / 4, std::memory_order_relaxed);
   const unsigned rest = g_next_rest.load(std::memory_order_relaxed);
   if (took < kDear) {
     if (rest > 8) g_next_rest.store(rest / 2, std::memory_order_relaxed);
@@ -213,6 +236,7 @@ static void ask_for_touch(std::uintptr_t lo, std::size_t bytes) {
     g_rest.store(rest - 1, std::memory_order_relaxed);
     return;
   }
+  if (g_measuring && g_never_cheap && !earned(missing)) return;
   if (!afford(missing)) return;
   std::uintptr_t trial = first;
   while (is_done(chunk_of(trial))) trial += kHugePage;

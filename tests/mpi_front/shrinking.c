@@ -1,0 +1,65 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What blocks on trial cost, and that they leave nothing behind (front.py, case_shrinking): a call that allocates less each time, as
+ * the panels of a matrix that is factorised. With a word: a message of 2 MiB instead, soon after the start.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { LARGEST = 1 << 20, LEAST = 64 << 10, MESSAGE = 2 << 20 };
+
+static long faults(void) {
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_minflt;
+}
+
+static long shared_kib(void) {
+  char line[200];
+  long kib = -1;
+  FILE* status = fopen("/proc/self/status", "r");
+  while (status != NULL && fgets(line, sizeof line, status) != NULL)
+    if (sscanf(line, "RssShmem: %ld", &kib) == 1) break;
+  if (status != NULL) fclose(status);
+  return kib;
+}
+
+static void use(size_t bytes) {
+  char* const block = malloc(bytes);
+  memset(block, 1, bytes);
+  if (block[bytes / 2] != 1) abort();
+  free(block);
+}
+
+static void send_soon(int rank) {
+  char* const block = malloc(MESSAGE);
+  memset(block, rank, MESSAGE);
+  if (rank == 0) MPI_Send(block, MESSAGE, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(block, MESSAGE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(block);
+}
+
+int main(int argc, char** argv) {
+  int rank = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1) {
+    send_soon(rank);
+  } else {
+    const long memory = shared_kib(), before = faults();
+    for (size_t bytes = LARGEST; bytes > LEAST; bytes -= bytes / 7) use(bytes);
+    const long took = faults() - before;
+    const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+    char* volatile const later = malloc(LEAST); /* the next call that is looked at */
+    if (rank == 0) printf("faults %ld kept %ld\n", took, shared_kib() - memory);
+    free(later);
+  }
+  MPI_Finalize();
+  return 0;
+}
