@@ -108,8 +108,8 @@ inline Window* window_of(MPI_Win win) {
   return window_slow(win);
 }
 
-// Memory of the space for messages and windows, zeroed; nullptr: none. For release() of the space.
-void* new_block(std::size_t bytes, std::size_t align = 0);
+// Memory of the space for messages and windows; nullptr: none. For release() of the space.
+void* new_block(std::size_t bytes, bool zeroed, std::size_t align = 0);
 
 // --- epochs (window_epochs.cpp) ---
 // True: an operation may touch the member's memory now. Does not wait.

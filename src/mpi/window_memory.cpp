@@ -18,8 +18,9 @@ std::vector<void*> g_blocks;  // ours, that the program has
 
 }  // namespace
 
-void* new_block(std::size_t bytes, std::size_t align) {
-  return process().space->alloc_zeroed(bytes, std::max(align, bytes < page_bytes ? line_bytes : page_bytes));
+void* new_block(std::size_t bytes, bool zeroed, std::size_t align) {
+  return process().space->alloc_block(bytes, std::max(align, bytes < page_bytes ? line_bytes : page_bytes),
+                                      zeroed);
 }
 
 }  // namespace nigh::mpi
@@ -28,8 +29,9 @@ using namespace nigh::mpi;
 
 int nigh_mpi_Alloc_mem(MPI_Aint bytes, MPI_Info info, void* base) {
   if (bytes <= 0 || !base) return real().Alloc_mem(bytes, info, base);
-  // An info may ask for an alignment.
-  void* block = new_block(static_cast<std::size_t>(bytes), info == MPI_INFO_NULL ? 0 : page_bytes);
+  // As malloc makes it, which libraries call: NWChem asks for 42 MB again and again, and touches little of
+  // it. An info may ask for an alignment.
+  void* block = new_block(static_cast<std::size_t>(bytes), false, info == MPI_INFO_NULL ? 0 : page_bytes);
   if (!block) return real().Alloc_mem(bytes, info, base);
   const std::lock_guard guard(g_blocks_lock);
   g_blocks.push_back(block);

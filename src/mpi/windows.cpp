@@ -355,7 +355,7 @@ int allocate(Memory memory, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* w
   if (!can_begin(state)) return make_unknown(by_library);
   const bool by_shared = allocates_shared();
   if (!by_shared && win && base && memory.bytes > 0) {
-    memory.base = new_block(static_cast<std::size_t>(memory.bytes));
+    memory.base = new_block(static_cast<std::size_t>(memory.bytes), true);
   }
   Window* window = begin(*state, memory, by_shared);
   window->memory = memory.base;

@@ -149,6 +149,9 @@ static constexpr std::size_t rounded(std::size_t bytes) { return bytes <= 8 ? 16
 // The flags of jemalloc's API (MALLOCX_TCACHE_NONE, MALLOCX_ZERO, MALLOCX_ARENA).
 constexpr int kUncached = 1 << 8, kZeroed = 0x40, kArenaShift = 20;
 constexpr std::size_t kMostZeroed = std::size_t{256} << 20;  // by writing
+// glibc's malloc never uses larger blocks twice: they are mapped anew, and only what is touched costs
+// anything (mallopt(3), M_MMAP_THRESHOLD).
+constexpr std::size_t kMostReused = std::size_t{32} << 20;
 constexpr int kNoArena = 0, kMakingArena = -1;
 static constinit std::atomic<int> g_trial_flags{kNoArena};
 constexpr std::int64_t kTrialKeptMs = 100;
@@ -282,10 +285,12 @@ static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller
   return prepare(data, bytes, site);
 }
 
-void* slot_alloc_zeroed(std::size_t bytes, std::size_t align) {
+void* slot_block(std::size_t bytes, std::size_t align, bool zeroed) {
   if (!g_slot.state.on || bytes == 0) return nullptr;
-  t_zeroing = bytes <= kMostZeroed;
-  void* data = nigh_je_mallocx(bytes, kZeroed | __builtin_ctzll(align < 16 ? 16 : align));
+  const bool fresh = bytes > kMostReused;
+  t_zeroing = !fresh;
+  const int flags = (zeroed || fresh ? kZeroed : 0) | __builtin_ctzll(align < 16 ? 16 : align);
+  void* data = nigh_je_mallocx(bytes, flags);
   t_zeroing = false;
   if (data == nullptr) return nullptr;
   const auto lo = reinterpret_cast<std::uintptr_t>(data);

@@ -220,8 +220,7 @@ int explain_memory(char* text, std::size_t bytes) {
   };
   const SiteCounts sites = site_counts();
   if (sites.all > 0)
-    add("memory: blocks of %llu places in the program are shared, since they were sent; of %llu they are "
-        "private\n",
+    add("memory: places in the program whose blocks are shared, since they were sent: %llu; private: %llu\n",
         sites.send, sites.idle);
   if (sites.known > 0)
     add("memory: %llu of these places were known to send from earlier runs of the program\n", sites.known, 0);

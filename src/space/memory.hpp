@@ -46,7 +46,9 @@ SlotHeader* peer_header(int rank);
 
 // Memory in the slot, reachable by all; nullptr: none left (never falls back to private memory). Not zeroed.
 void* slot_alloc(std::size_t bytes, std::size_t align);
-void* slot_alloc_zeroed(std::size_t bytes, std::size_t align);  // heap.cpp
+// In huge pages where they pay, and zeroed if it is asked for; above 32 MiB always, by fresh pages
+// (heap.cpp).
+void* slot_block(std::size_t bytes, std::size_t align, bool zeroed);
 void slot_free(void* data);
 
 // What Space::global() needs: addresses in [first, first + span) are ours and global, unless `patched`.

@@ -31,8 +31,8 @@ class Processes final : public ProcessSpace {
   Processes();
   static void operator delete(void*) {}  // it is never destroyed; the C++ library's is not here
   void* alloc(std::size_t bytes, std::size_t align) override;
-  void* alloc_zeroed(std::size_t bytes, std::size_t align) override {
-    return over() ? nullptr : slot_alloc_zeroed(bytes, align);
+  void* alloc_block(std::size_t bytes, std::size_t align, bool zeroed) override {
+    return over() ? nullptr : slot_block(bytes, align, zeroed);
   }
   void release(void* data) override { slot_free(data); }
   void publish(Root root, void* data) override;

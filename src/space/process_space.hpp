@@ -41,8 +41,9 @@ class ProcessSpace : public Space {
   virtual bool join(const Job& job, int timeout_ms) = 0;
   // One sentence: why there is no space, or "" when all is as it should be.
   [[nodiscard]] virtual const char* why() const = 0;
-  // A block as calloc would make it, shared in any case: zeroed, in huge pages where they pay. For release().
-  virtual void* alloc_zeroed(std::size_t bytes, std::size_t align) = 0;
+  // A block as malloc or calloc would make it, shared in any case, in huge pages where they pay. For
+  // release().
+  virtual void* alloc_block(std::size_t bytes, std::size_t align, bool zeroed) = 0;
   // Asks for huge pages (MADV_COLLAPSE) behind these bytes once they were touched; cheap when it was done
   // before.
   virtual void collapse(const void* data, std::size_t bytes) = 0;

@@ -398,20 +398,27 @@ def case_learned(mpi):
         expect(sent(NIGH_SPACE_LEARNED=folder + "/is/not/there") == (0, 20), "no folder")
 
 
-def case_shrinking(mpi):
-    """Blocks on trial: one size after the other has the same pages, which go back a little later. And no huge pages are made of pages
-    that were touched, by a call that may take 20 ms, as soon as the program begins."""
-    out, _ = mpi.account(2, mpi.program("shrinking"), NIGH_SPACE_SHARE="sent", NIGH_SPACE_LEARNED="off", NIGH_SPACE_HUGE="never")
-    found = re.search(r"faults (\d+) kept (-?\d+)", "".join(out))
-    expect(found, out)
-    faults, kept = map(int, found.groups())
+def case_memory(mpi):
+    """What memory costs. Blocks on trial: one size after the other has the same pages, which go back a little later. Large blocks of
+    MPI_Alloc_mem: only what is touched. And no huge pages are made of pages that were touched, by a call that may take 20 ms, as soon as
+    the program begins."""
+    def told(*words, **env):
+        out, _ = mpi.account(2, [*mpi.program("memory"), *words], NIGH_SPACE_HUGE="never", **env)
+        found = re.search(r"faults (\d+) kept (-?\d+)", "".join(out))
+        expect(found, out)
+        return map(int, found.groups())
+
+    faults, kept = told("trials", NIGH_SPACE_SHARE="sent", NIGH_SPACE_LEARNED="off")
     expect(faults < 256 + 300, f"{faults} page faults: all sizes together have some 1800 pages, the largest 256")
     expect(kept < 256, f"{kept} KiB are kept")
+    faults, kept = told("sparse")
+    expect(faults < 3000, f"{faults} page faults: 500 pages were touched, the blocks have 10240 each")
+    expect(kept < 1024, f"{kept} KiB are kept")
     for huge, made in (("", False), ("lazy", True)):
         env = {"NIGH_SPACE_HUGE": huge} if huge else {}
-        _, accounts = mpi.account(2, [*mpi.program("shrinking"), "send"], NIGH_SPACE_SHARE="all", **env)
-        told = [line for one in accounts for line in one["space"] if "huge pages made" in line]
-        expect(bool(told) == made, f"{huge}: {told}")
+        _, accounts = mpi.account(2, [*mpi.program("memory"), "send"], NIGH_SPACE_SHARE="all", **env)
+        lines = [line for one in accounts for line in one["space"] if "huge pages made" in line]
+        expect(bool(lines) == made, f"{huge}: {lines}")
 
 
 def case_record(mpi):

@@ -48,6 +48,15 @@ export function viewsOf(page: Page): View[] {
   return all.filter(([there]) => there).map(([, view]) => view);
 }
 
+// What a view without documents shows is how to get some.
+const fills: Record<string, Document['format'][]> = { gains: ['nigh-compare', 'nigh-tune', 'nigh-programs', 'nigh-bench'], messages: ['nigh-traffic', 'nigh-rank-map'], benchmarks: ['nigh-bench'] };
+const isEmpty = (view: View, page: Page) => view.id in fills && !page.documents.some((one) => fills[view.id]!.includes(one.format));
+
+// A page begins with what was put into it; of a machine alone with how to go on.
+export function firstOf(views: View[], page: Page): View {
+  return views.find((one) => one.id !== 'machine' && !isEmpty(one, page)) ?? views[0]!;
+}
+
 // One view that cannot be drawn leaves the others.
 class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
   override state = { error: '' };
@@ -106,7 +115,7 @@ export function App({ page }: { page: Page }) {
     addEventListener('hashchange', changed);
     return () => removeEventListener('hashchange', changed);
   }, []);
-  const view = views.find((one) => one.id === id) ?? views[0]!;
+  const view = views.find((one) => one.id === id) ?? firstOf(views, page);
   const machine = documentsOf(page, 'nigh-machine')[0];
   useEffect(() => {
     document.title = `nigh: ${view.title}${machine ? `, ${machine.title || machine.name}` : ''}`;
@@ -118,7 +127,7 @@ export function App({ page }: { page: Page }) {
         <p class="brand">nigh</p>
         <nav aria-label="Views">
           {views.map((one) => (
-            <a key={one.id} href={`#/${one.id}`} aria-current={one === view ? 'page' : undefined}>{one.title}</a>
+            <a key={one.id} href={`#/${one.id}`} class={isEmpty(one, page) ? 'without' : undefined} aria-current={one === view ? 'page' : undefined}>{one.title}</a>
           ))}
         </nav>
         {connection && (

@@ -67,7 +67,7 @@ function AccountFigure({ account, several, most }: { account: Account & { file?:
       <Figure
         title={`${account.program || account.file ? `${account.program || account.file}: ` : ''}${account.sharing} of ${plural(account.ranks, 'rank')} on ${account.host}, ${account.library}`}
         name={`coverage-${account.host}`}
-        note={`Filled: carried by nigh; hatched: left to the library, each reason in its direction.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
+        note={`Filled: carried by nigh; hatched: left to the library, with lines in another direction for each reason. Of a collective the bytes are those that a rank receives.${[...reasons].length > 0 ? ` Left is what is ${[...reasons].map((one) => `“${one}” (${reasonTexts[one]})`).join(', ')}.` : ''}`}
         table={{
           columns: ['function', 'bytes by nigh', 'calls by nigh', 'bytes left', 'calls left', 'why'],
           rows: rows.map((one) => [one.name, one.ours, one.calls.ours, one.left, one.calls.left, one.reasons.map((reason) => `${reason.name} ${reason.calls}`).join(', ')]),

@@ -170,13 +170,14 @@ export function marksOfPlan(plan: Plan): Map<number, Mark> {
 // Where threads ran when nigh ps looked; a team is a process.
 export function marksOfProcesses(of: Processes): Map<number, Mark> {
   const out = new Map<number, Mark>();
+  const alone = of.processes.length === 1; // then its threads are numbered
   of.processes.forEach((process, team) => {
-    for (const thread of process.threads) {
+    for (const [number, thread] of process.threads.entries()) {
       const known = out.get(thread.cpu);
       if (known) {
         ++known.more;
         known.title += `; ${thread.name} (${thread.tid})`;
-      } else out.set(thread.cpu, { text: process.command.split(' ')[0]!.split('/').pop()!.slice(0, 5), team, more: 0, title: `${process.command}: ${thread.name} (${thread.tid})` });
+      } else out.set(thread.cpu, { text: alone && process.threads.length > 1 ? `t${number}` : process.command.split(' ')[0]!.split('/').pop()!.slice(0, 5), team, more: 0, title: `${process.command}: ${thread.name} (${thread.tid})` });
     }
   });
   return out;
@@ -193,12 +194,31 @@ export function memoryOf(of: Processes): Map<number, Share[]> {
 }
 
 // In one sentence; nothing where nigh ps was not asked for it.
-export function memoryWords(of: Processes): string {
+export function memoryWords(of: Processes, machine: Machine): string {
   const known = of.processes.filter((one) => one.memory !== undefined);
   if (known.length === 0) return '';
   const sum = (which: 'resident_mib' | 'huge_mib') => known.reduce((all, one) => all + one.memory![which], 0);
   const huge = sum('huge_mib');
-  return ` Bars in NUMA nodes are their memory there: together ${binary(sum('resident_mib') * 2 ** 20)}, ${huge > 0 ? `${binary(huge * 2 ** 20)} of it` : 'nothing of it'} in huge pages.`;
+  return ` Bars in NUMA nodes are their memory there: together ${binary(sum('resident_mib') * 2 ** 20)}, ${huge > 0 ? `${binary(huge * 2 ** 20)} of it` : 'nothing of it'} in huge pages.${localWords(known, machine)}`;
+}
+
+// How much of it is near, if all threads of a process use all of its memory alike.
+function localWords(processes: Processes['processes'], machine: Machine): string {
+  const nodeOf = new Map<number, number>();
+  const visit = (node: MachineNode) => {
+    if (node.type === 'numa') for (const pu of pusOf(node)) nodeOf.set(pu, node.os_index ?? 0);
+    (node.children ?? []).forEach(visit);
+  };
+  visit(machine.tree);
+  let all = 0;
+  let near = 0;
+  for (const one of processes)
+    for (const { node, mib } of one.memory!.nodes) {
+      all += mib;
+      near += (mib * one.threads.filter((thread) => nodeOf.get(thread.cpu) === node).length) / Math.max(1, one.threads.length);
+    }
+  if (all === 0 || new Set(nodeOf.values()).size < 2) return '';
+  return ` If all threads use all memory of their process alike, ${Math.round((100 * near) / all)} % of what they use is on their own node.`;
 }
 
 // A plan beside what nigh ps saw: team 0 is as planned, or missing, team 1 is not of the plan.

@@ -3,6 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { documentsOf, type Links, type Machine, type Page, type Processes } from './documents';
 import { Figure, Rows, useWidth } from './figure';
+import { placesOf, ranges } from './traffic';
 import { type Box, layout, linkSources, type Mark, marksOfPlan, marksOfProcesses, memoryOf, memoryWords, nodesOf, planAgainst, pusOf, type Share, sources, thick } from './machine';
 import { binary, plural, short } from './numbers';
 
@@ -84,7 +85,7 @@ function noteOf(matrix: Matrix, nodes: number[]): string {
   return [
     `${matrix.key === 'distance' ? 'Relative to a local access, which is 10' : `In ${matrix.unit}`}; ${matrix.more ? 'more' : 'less'} is better, and the stronger colour.`,
     weakest ? `${alike > 1 ? `${alike} are the weakest, one of them` : 'The weakest:'} from the memory of node ${nodes[weakest.j] ?? weakest.j} to the CPUs of node ${nodes[weakest.i] ?? weakest.i}, ${short(weakest.value)}, ${sources[weakest.source] ?? weakest.source}.` : '',
-    unsure.length > 0 ? `Hatched is not measured, but ${unsure.join(' or ')}.` : 'All are measured.',
+    unsure.length > 0 ? `Hatched is not measured, but ${unsure.join(' or ')}.` : matrix.values.some((row) => row.includes(null)) ? 'Those that are known are measured.' : 'All are measured.',
   ].join(' ');
 }
 
@@ -173,7 +174,7 @@ function MachinePart({ page, first }: { page: Page; first: number }) {
       <Figure
         title={machine.name}
         name={`machine-${machine.name}`}
-        note={`Boxes hold what is inside them; ${layer.words}.${layer.look ? memoryWords(layer.look) : ''}`}
+        note={`Boxes hold what is inside them; ${layer.words}.${layer.look ? memoryWords(layer.look, machine) : ''}`}
         table={plan
           ? { columns: ['thread', 'PU', 'core', 'NUMA node', 'why'], rows: plan.threads.map((one) => [one.path.join('.'), one.pu, one.core, one.numa_node, one.reason]) }
           : { columns: ['PU', 'on it'], rows: pusOf(machine.tree).map((pu) => [pu, layer.marks.get(pu)?.title ?? '']) }}
@@ -236,6 +237,15 @@ export function MachineView({ page }: { page: Page }) {
         <MachinePart page={page} first={0} />
         {beside && <MachinePart page={page} first={1} />}
       </div>
+      {documentsOf(page, 'nigh-traffic').filter((one) => one.hosts.length > 0).map((one, i) => (
+        <div key={i}>
+          <h2 class="bench">Where the ranks of {one.name.split('/').filter(Boolean).pop() ?? 'the record'} ran</h2>
+          <Rows
+            caption={`${plural(one.ranks, 'rank')} on ${plural(new Set(one.hosts).size, 'host')}`}
+            table={{ columns: ['host', 'package', 'ranks', 'how many'], rows: placesOf(one).map((place) => [place.host, place.package < 0 ? 'several, or not known' : place.package, ranges(place.ranks), place.ranks.length]) }}
+          />
+        </div>
+      ))}
       {machines.length > 1 && <p><button type="button" onClick={() => setBeside(!beside)}>{beside ? 'One machine only' : 'Show another machine beside it'}</button></p>}
     </section>
   );

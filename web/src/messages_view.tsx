@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { documentsOf, type Page, type RankMap, type Traffic } from './documents';
 import { Figure, Rows, useWidth } from './figure';
 import { bytes, plural, scaled, whole } from './numbers';
-import { bordersOf, type Carrier, type Cells, cellsOf, functionsOf, heaviest, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
+import { bordersOf, type Carrier, type Cells, cellsOf, functionsOf, heaviest, hostsOf, ranksOf, scaleOf, strengths, sumsOf } from './traffic';
 
 const ramps = {
   light: ['#eef2f7', '#c3d7f0', '#84aee3', '#3f7ecb', '#14519b', '#062a5c'],
@@ -61,7 +61,9 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
   const { ref, width } = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [at, move] = useState<{ from: number; to: number } | null>(null);
-  const side = Math.min(width - 54, 680);
+  const hosts = hostsOf(traffic, cells);
+  const beside = hosts.length > 1 && width > 560 ? 150 : 0; // for names of hosts
+  const side = Math.min(width - 54 - beside, 680);
   const cell = side / cells.side;
   useEffect(() => {
     const draw = () => canvas.current && paint(canvas.current, cells, cells[by]);
@@ -87,10 +89,22 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
   const ticks = Array.from({ length: Math.ceil(cells.side / every) }, (_, i) => i * every);
   const borders = bordersOf(traffic, cells);
   const index = at ? at.from * cells.side + at.to : 0;
+  const where = (row: number) => {
+    const [first, last] = [traffic.hosts[row * cells.width], traffic.hosts[Math.min(traffic.ranks, (row + 1) * cells.width) - 1]];
+    return first && traffic.hosts.some((one) => one !== first) && first === last ? ` (${first})` : '';
+  };
+  const who = () => {
+    const [all, ours] = [cells.messages[index]!, cells.carried[index]!];
+    if (all === 0 || (traffic.functions ?? []).length === 0) return '';
+    return ours === 0 ? ', carried by the library' : ours >= all ? ', carried by nigh' : `, of which nigh carried ${whole(ours)}`;
+  };
   return (
     <div ref={ref} class="heat">
       <div class="heat-grid" style={{ width: `${side + 54}px` }}>
-        <svg class="heat-axes" width={side + 54} height={side + 44} aria-hidden="true">
+        <svg class="heat-axes" width={side + 54 + beside} height={side + 44} aria-hidden="true">
+          {beside > 0 && hosts.filter((one) => one.rows * cell >= 12).map((one) => (
+            <text key={one.row} class="soft" x={side + 58} y={44 + (one.row + one.rows / 2) * cell}>{one.host.length > 20 ? `${one.host.slice(0, 19)}…` : one.host}</text>
+          ))}
           {ticks.map((one) => (
             <g key={one}>
               <text class="soft" x={48 + (one + 0.5) * cell} y={32} text-anchor="middle">{one * cells.width}</text>
@@ -127,7 +141,7 @@ function HeatMap({ traffic, cells, by }: { traffic: Traffic; cells: Cells; by: '
       <Ramp values={cells[by]} words={by === 'bytes' ? bytes : whole} />
       <p class="readout" role="status">
         {at
-          ? `Rank ${ranksOf(cells, at.from, traffic.ranks)} to rank ${ranksOf(cells, at.to, traffic.ranks)}: ${bytes(cells.bytes[index]!)} in ${whole(cells.messages[index]!)} messages.`
+          ? `Rank ${ranksOf(cells, at.from, traffic.ranks)}${where(at.from)} to rank ${ranksOf(cells, at.to, traffic.ranks)}${where(at.to)}: ${bytes(cells.bytes[index]!)} in ${whole(cells.messages[index]!)} ${cells.messages[index] === 1 ? 'message' : 'messages'}${who()}.`
           : 'Point at a pair, or use the arrow keys.'}
       </p>
     </div>
@@ -151,7 +165,7 @@ function MapTable({ map }: { map: RankMap }) {
   );
 }
 
-function TrafficFigure({ traffic }: { traffic: Traffic }) {
+function TrafficFigure({ traffic, explained }: { traffic: Traffic; explained: boolean }) {
   const [way, setWay] = useState(-1);
   const [communicator, setCommunicator] = useState(-1);
   const [fn, setFn] = useState(-1);
@@ -164,14 +178,16 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
   const sums = useMemo(() => sumsOf(traffic, cells), [traffic, cells]);
   const pairs = useMemo(() => heaviest(cells, 5000), [cells]);
   const number = (event: { currentTarget: HTMLSelectElement }) => Number(event.currentTarget.value);
+  const isAll = way < 0 && communicator < 0 && fn < 0 && carrier === 'both';
+  const used = useMemo(() => new Set(traffic.entries.map((one) => one[3])), [traffic]);
   const between = sums.all > 0 ? (100 * sums.betweenHosts) / sums.all : 0;
   return (
     <>
       <p class="lead">
-        {plural(traffic.ranks, 'rank')} sent {bytes(sums.all)} in {whole(sums.messages)} messages
-        {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes went from one of the ${sums.hosts} hosts to another.` : ', all on one host.'}
+        {isAll ? plural(traffic.ranks, 'rank') : 'So chosen, they'} sent {bytes(sums.all)} in {whole(sums.messages)} messages
+        {sums.hosts > 1 ? `; ${between.toFixed(0)} % of the bytes (${bytes(sums.betweenHosts)}) went from one of the ${sums.hosts} hosts to another.` : ', all on one host.'}
         {sums.packages > 1 && ` ${((100 * sums.betweenPackages) / (sums.all || 1)).toFixed(0)} % went between packages of a host.`}
-        {sent > 0 && ` Of all bytes nigh carried ${((100 * carried) / sent).toFixed(0)} %, the MPI library the rest; most are sent by ${functions[0]!.name}.`}
+        {sent > 0 && isAll && ` Of all bytes nigh carried ${((100 * carried) / sent).toFixed(0)} %, the MPI library the rest; most are sent by ${functions[0]!.name}.`}
       </p>
       <div class="choices">
         <label>
@@ -185,7 +201,7 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
           Sent as{' '}
           <select value={way} onChange={(event) => setWay(number(event))}>
             <option value={-1}>all</option>
-            {traffic.ways.map((one, i) => (
+            {traffic.ways.map((one, i) => used.has(i) && (
               <option key={one} value={i}>{one.replaceAll('_', '-')}</option>
             ))}
           </select>
@@ -234,6 +250,11 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
       >
         <HeatMap traffic={traffic} cells={cells} by={by} />
       </Figure>
+      {sent > carried && (
+        <p class="note">
+          {explained ? <>Why the library carried messages: <a href="#/coverage">Coverage</a>.</> : <>Why the library carried messages, <code>nigh run --explain --json --explain-file account.json</code> tells: its files make the view Coverage.</>}
+        </p>
+      )}
       {functions.length > 0 && (
         <Rows
           caption="By function"
@@ -250,18 +271,19 @@ function TrafficFigure({ traffic }: { traffic: Traffic }) {
 export function MessagesView({ page }: { page: Page }) {
   const records = documentsOf(page, 'nigh-traffic');
   const maps = documentsOf(page, 'nigh-rank-map');
+  const explained = documentsOf(page, 'nigh-mpi-account').length > 0;
   return (
     <section aria-labelledby="title">
       <h1 id="title">Who talks to whom?</h1>
       {records.map((one, i) => (
-        <TrafficFigure key={i} traffic={one} />
+        <TrafficFigure key={i} traffic={one} explained={explained} />
       ))}
       {maps.map((one, i) => (
         <MapTable key={i} map={one} />
       ))}
       <div class="hint">
         <h2>{records.length === 0 ? 'A record of your program' : maps.length === 0 ? 'Would another map of the ranks help?' : 'A map for other hosts'}</h2>
-        <p>{records.length === 0 ? 'Two commands put it here:' : 'Computed from the record, for so many hosts; nothing is run:'}</p>
+        <p>{records.length === 0 ? 'Two commands put it here:' : 'Computed from the record, for as many hosts as you say; the program is not run:'}</p>
         <pre>
           {records.length > 0
             ? 'nigh plan --ranks record --nodes 4 --json > map.json\nnigh report record map.json'

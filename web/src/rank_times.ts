@@ -25,8 +25,7 @@ export function summaryOf(times: RankTimes): string {
   const all = times.functions.reduce((sum, one) => sum + one.seconds, 0) / Math.max(1, times.told);
   const [first] = times.functions;
   const columns = times.in_mpi[0]?.length ?? 0;
-  let last = columns; // the end of the last column in which somebody is in MPI
-  while (last > 0 && times.in_mpi.every((row) => !row[last - 1])) --last;
+  const last = endOfMpi(times);
   const quiet = last > 0 && last < 0.9 * columns ? ` No rank is in MPI after ${duration((times.seconds * last) / columns)}.` : '';
   const head = `${times.program ? `${times.program}: ` : ''}${plural(times.told, 'rank')} for ${duration(times.seconds)}, ${percent(all)} % of it in MPI`;
   if (!first || rows.length === 0) return `${head}.${quiet}`;
@@ -36,16 +35,29 @@ export function summaryOf(times: RankTimes): string {
   if (rows.length === 1 || percent(most.mpi_seconds) - percent(least.mpi_seconds) < 5) return `${head}, ${function_}; about the same on every rank.${quiet}`;
   const late = lateOf(times);
   if (late) {
-    const busy = late.busy === null ? '' : late.busy < 0.9 ? `, while it keeps ${Number(late.busy.toFixed(2))} PUs busy: it waits for something else than MPI, or shares its PU` : ', and works: it has more to do, or runs more slowly';
-    return `${head}, ${function_}. From ${duration(late.from)} on ${rowName(late.row)} is in MPI for ${Math.round(late.its)} % of the time, others for ${Math.round(late.others)} %: they wait for it${busy}.${quiet}`;
+    const several = late.rows.length > 1;
+    const names = several ? late.rows.map(rowName).join(', ').replace(/, ([^,]*)$/, ' and $1') : rowName(late.rows[0]!);
+    const [is, it, keeps, waits, shares, works, has, runs] = several
+      ? ['are', 'them', 'they keep', 'they wait', 'share their PUs', 'work', 'they have', 'run']
+      : ['is', 'it', 'it keeps', 'it waits', 'shares its PU', 'works', 'it has', 'runs'];
+    const busy = late.busy === null ? '' : late.busy < 0.9 ? `, while ${keeps} ${Number(late.busy.toFixed(2))} PUs busy${several ? ' each' : ''}: ${waits} for something else than MPI, or ${shares}` : `, and ${works}: ${has} more to do, or ${runs} more slowly`;
+    return `${head}, ${function_}. From ${duration(late.from)} on ${names} ${is} in MPI for ${Math.round(late.its)} % of the time${quiet ? ' until that ends' : ''}, others for ${Math.round(late.others)} %: ${several ? 'these' : 'they'} wait for ${it}${busy}.${quiet}`;
   }
   return `${head}, ${function_}; the least on ${rowName(least)} (${percent(least.mpi_seconds)} %), for which others may wait, the most on ${rowName(most)} (${percent(most.mpi_seconds)} %).${quiet}`;
 }
 
-// When the row that is least in MPI begins to be far less in it than the others, and what its CPU time does then.
-export function lateOf(times: RankTimes): { row: Row; from: number; its: number; others: number; busy: number | null } | null {
+// The end of the last column in which somebody is in MPI.
+function endOfMpi(times: RankTimes): number {
+  let last = times.in_mpi[0]?.length ?? 0;
+  while (last > 0 && times.in_mpi.every((row) => !row[last - 1])) --last;
+  return last;
+}
+
+// When the rows that are least in MPI begin to be far less in it than the others, until nobody is in it any more, and what their CPU time
+// does then.
+export function lateOf(times: RankTimes): { rows: Row[]; from: number; its: number; others: number; busy: number | null } | null {
   const there = times.rows.flatMap((row, i) => (row.mpi_seconds > 0 || row.user_seconds > 0 ? [i] : []));
-  const columns = times.in_mpi[0]?.length ?? 0;
+  const columns = endOfMpi(times);
   if (there.length < 2 || columns < 8) return null;
   const late = there.reduce((a, b) => (times.rows[b]!.mpi_seconds < times.rows[a]!.mpi_seconds ? b : a));
   const mean = (rows: number[], from: number, values: number[][]) => {
@@ -64,9 +76,16 @@ export function lateOf(times: RankTimes): { row: Row; from: number; its: number;
     sum += less[i]! - usual;
     if (sum > best) [best, from] = [sum, i];
   }
-  const [its, all] = [mean([late], from, times.in_mpi), mean(others, from, times.in_mpi)];
+  // Of those that are as late as it is, if they are few: below the largest step between rows in order.
+  const order = [...there].map((row) => ({ row, part: mean([row], from, times.in_mpi) })).sort((a, b) => a.part - b.part);
+  const few = Math.max(1, Math.min(4, Math.floor(there.length / 2)));
+  const step = (count: number) => order[count]!.part - order[count - 1]!.part;
+  const count = Array.from({ length: few }, (_, i) => i + 1).reduce((a, b) => (step(b) > step(a) ? b : a));
+  const group = order.slice(0, count).map((one) => one.row).sort((a, b) => a - b);
+  const rest = there.filter((one) => !group.includes(one));
+  const [its, all] = [mean(group, from, times.in_mpi), mean(rest, from, times.in_mpi)];
   if (all - its < 10) return null;
-  return { row: times.rows[late]!, from: (times.seconds * from) / columns, its, others: all, busy: times.cpu ? mean([late], from, times.cpu) / 100 : null };
+  return { rows: group.map((one) => times.rows[one]!), from: (times.seconds * from) / (times.in_mpi[0]?.length ?? 1), its, others: all, busy: times.cpu ? mean(group, from, times.cpu) / 100 : null };
 }
 
 // The PUs that a rank keeps busy at each time: the mean of all, and the rows with the least and the most CPU time.

@@ -17,7 +17,9 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
   const lines = Object.fromEntries(times.functions.flatMap((one) => (one.percent ? [[one.name, one.percent]] : [])));
   const choose = (low: number, high: number) => setRange([Math.max(0, low / times.seconds), Math.min(1, high / times.seconds)]);
   const ends: [string, string] = [duration(times.seconds * range[0]), duration(times.seconds * range[1])];
-  const part = range[0] > 0 || range[1] < 1 ? `; from ${ends[0]} to ${ends[1]}` : '';
+  const isPart = range[0] > 0 || range[1] < 1;
+  const part = isPart ? `; from ${ends[0]} to ${ends[1]}` : '';
+  const chosen: [number, number] = [times.seconds * range[0], times.seconds * range[1]];
   const busy = busyOf(times);
   const cpu = shown === 'cpu' && times.cpu ? times.cpu : null;
   const most = cpu ? Math.max(100, ...cpu.map((row) => Math.max(...row))) : 100;
@@ -34,7 +36,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
         note="The part of their time that all ranks were in a function, waiting or moving messages, from MPI_Init to MPI_Finalize. Drag to look closer, here and below; double click for all."
         table={{ columns: ['s', ...Object.keys(lines).map((one) => `${one} %`)], rows: time.map((one, i) => [short(one), ...Object.values(lines).map((line) => line[i] ?? 0)]) }}
       >
-        <TimeChart time={time} series={lines} unit="% of the time" words="The part of their time that ranks were in each MPI function, over time" least={0} most={100} span={[0, times.seconds]} onRange={choose} />
+        <TimeChart time={time} series={lines} unit="% of the time" words="The part of their time that ranks were in each MPI function, over time" least={0} most={100} span={[0, times.seconds]} part={chosen} onRange={choose} />
       </Figure>
       {busy && (
         <Figure
@@ -43,7 +45,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
           note={`PUs that ${groups ? 'a rank of each group of ranks' : 'a rank'} keeps busy, with all its threads. A rank that waits in MPI may be busy, too: libraries look for messages again and again.`}
           table={{ columns: ['s', ...Object.keys(busy)], rows: time.map((one, i) => [short(one), ...Object.values(busy).map((line) => short(line[i] ?? 0))]) }}
         >
-          <TimeChart time={time} series={busy} unit="PUs of a rank" words="PUs that ranks keep busy, over time" least={0} span={[0, times.seconds]} onRange={choose} />
+          <TimeChart time={time} series={busy} unit="PUs of a rank" words="PUs that ranks keep busy, over time" least={0} span={[0, times.seconds]} part={chosen} onRange={choose} />
         </Figure>
       )}
       <Figure
@@ -55,6 +57,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
           rows: times.rows.map((row) => [rowName(row), row.host, short(row.mpi_seconds), short(row.user_seconds), short(row.system_seconds), whole(row.minor_faults), whole(row.major_faults), binary(row.peak_mib * 2 ** 20), ...[row.resident_mib, row.huge_mib].map((mib) => (mib === undefined ? '–' : binary(mib * 2 ** 20)))]),
         }}
       >
+        {isPart && <p><button type="button" onClick={() => setRange([0, 1])}>Show all of the time</button></p>}
         {busy && (
           <div class="choices">
             <label>
@@ -76,7 +79,7 @@ export function RankTimesFigures({ times }: { times: RankTimes }) {
           }}
         />
       </Figure>
-      <div class="pictures">
+      <div class="tables">
         <Rows
           caption="MPI functions, by the time of all ranks in them"
           table={{ columns: ['function', 'calls', 'in all', 'per call', 'longest', 'of rank'], rows: times.functions.map((one) => [one.name, whole(one.calls), duration(one.seconds), duration(one.seconds / Math.max(1, one.calls)), duration(one.longest_seconds), one.longest_rank]) }}

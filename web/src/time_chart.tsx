@@ -21,7 +21,8 @@ const colours = ['--nigh', '--slow', '--good', '--other', '--bad', '--ink'];
 const dashes = [[], [6, 3], [2, 2], [9, 3, 2, 3]];
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number; axis?: string; span?: [number, number]; joined?: boolean; onRange?: (low: number, high: number) => void }) {
+// `part`: what is shown of `span`, also when another chart of the same axis has chosen it.
+export function TimeChart(props: { time: number[]; series: Record<string, (number | null)[]>; unit: string; words: string; marks?: Mark[]; least?: number; most?: number; axis?: string; span?: [number, number]; part?: [number, number]; joined?: boolean; onRange?: (low: number, high: number) => void }) {
   const { ref, width } = useWidth();
   const plot = useRef<uPlot | null>(null);
   const zoomed = useRef(false);
@@ -32,6 +33,16 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
   const names = Object.keys(props.series);
   const { least, most } = props;
   const data = [props.time, ...Object.values(props.series)] as uPlot.AlignedData;
+
+  const follow = () => {
+    const { x } = plot.current?.scales ?? {};
+    if (!props.part || !props.span || !x || (x.min === props.part[0] && x.max === props.part[1])) return;
+    zoomed.current = props.part[0] > props.span[0] || props.part[1] < props.span[1];
+    plot.current!.setScale('x', { min: props.part[0], max: props.part[1] });
+  };
+  const latest = useRef(follow);
+  latest.current = follow;
+  useEffect(() => latest.current(), [props.part?.[0], props.part?.[1]]);
 
   useEffect(() => {
     const element = ref.current;
@@ -47,7 +58,7 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
           scales: { x: { time: false, ...(props.span && { range: (_, low, high) => (zoomed.current ? [low, high] : props.span!) }) }, y: { range: (_, low, high) => [least ?? Math.min(0, low ?? 0), most ?? Math.max(high ?? 1, 1e-9) * 1.08] } },
           axes: [{ ...axis, label: props.axis ?? 'seconds since the start' }, { ...axis, label: props.unit, size: plotInset.left - labelSize, values: (_, ticks) => ticks.map((one) => `${Number(one.toPrecision(6))}`) }],
           series: [
-            { label: props.axis?.split(' ')[0] ?? 's', value: (_, value) => (value === null ? '' : short(value)) },
+            { label: 'at', value: (_, value) => (value === null ? '' : `${short(value)} ${props.axis?.split(' ')[0] ?? 's'}`) },
             ...names.map((label, i) => ({
               label, stroke: colour(colours[i % colours.length]!), width: 1.8, dash: dashes[(props.joined ? i : Math.floor(i / colours.length)) % dashes.length]!, spanGaps: props.joined ?? false,
               points: { show: false }, value: (_: uPlot, value: number | null) => (value === null ? '' : short(value)),
@@ -68,6 +79,7 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
         element,
       );
       plot.current.over.addEventListener('dblclick', () => { zoomed.current = false; }, true); // before uPlot shows all again
+      latest.current();
     };
     make();
     const scheme = matchMedia('(prefers-color-scheme: dark)');

@@ -53,15 +53,16 @@ function TraceFigures({ trace }: { trace: Trace }) {
         {trace.mean.length > 1 && Math.round(trace.mean[most]!) > Math.round(trace.mean[least]!) && `; the most ${rowName(trace, most)} with ${Math.round(trace.mean[most]!)} %, the least ${rowName(trace, least)} with ${Math.round(trace.mean[least]!)} %`}.
         {longest?.[0] && ` Half of ${plural(messages!.count, 'message')} between PEs were run within ${microseconds(messages!.median_us)}; the slowest from ${tell(longest[0])}.`}
       </p>
-      <Figure title="All PEs" name="utilisation" note="The part of their time in which PEs ran entry methods. Drag to look closer, here and below; double click for all." table={{ columns: ['ms', '% busy'], rows: time.map((at, i) => [short(at), Math.round(all[i]!)]) }}>
-        <TimeChart time={time} series={{ 'all PEs': all }} unit="% busy" words="How busy all PEs were over time" axis="ms since the start" least={0} most={100} span={[0, trace.ms]} onRange={choose} />
+      <Figure title="All PEs" name="utilisation" note="The part of their time in which PEs ran entry methods, by the clock: of PEs that share a PU, one that waits for it counts as busy. Drag to look closer, here and below; double click for all." table={{ columns: ['ms', '% busy'], rows: time.map((at, i) => [short(at), Math.round(all[i]!)]) }}>
+        <TimeChart time={time} series={{ 'all PEs': all }} unit="% busy" words="How busy all PEs were over time" axis="ms since the start" least={0} most={100} span={[0, trace.ms]} part={[trace.ms * range[0], trace.ms * range[1]]} onRange={choose} />
       </Figure>
       <Figure
         title="Each PE"
         name="busy-pes"
-        note={`A row is ${trace.width === 1 ? 'a PE' : `${trace.width} PEs`}, from ${rowName(trace, 0)} above; the darker, the busier${range[0] > 0 || range[1] < 1 ? `; from ${ends[0]} to ${ends[1]}` : ''}. What is pale on one PE and dark on another is what balance() can even out.${messages ? ' An arrow is a message, from when it was sent to when the run that it was for began.' : ''}`}
+        note={`A row is ${trace.width === 1 ? 'a PE' : `${trace.width} PEs`}, from ${rowName(trace, 0)} above; the darker, the busier${range[0] > 0 || range[1] < 1 ? `; from ${ends[0]} to ${ends[1]}` : ''}. What is pale on one PE and dark on another, balance() can even out: it moves elements.${messages ? ' An arrow is a message, from when it was sent to when the run that it was for began.' : ''}`}
         table={{ columns: ['PE', '% busy', ...(trace.held.length > 0 ? ['most memory held'] : [])], rows: trace.mean.map((one, row) => [rowName(trace, row), Math.round(one), ...(trace.held.length > 0 ? [binary(Math.max(0, ...trace.held.slice(row * trace.width, (row + 1) * trace.width)))] : [])]) }}
       >
+        {(range[0] > 0 || range[1] < 1) && <p><button type="button" onClick={() => setRange([0, 1])}>Show all of the time</button></p>}
         {messages && (
           <div class="choices">
             <label>
@@ -80,7 +81,7 @@ function TraceFigures({ trace }: { trace: Trace }) {
           say={(row, column) => `${rowName(trace, row)}, ${short((trace.ms * (column + 0.5)) / columns)} ms: ${trace.busy[row]?.[column] ?? 0} % busy`}
         />
       </Figure>
-      <div class="pictures">
+      <div class="tables">
         {longest && <Rows caption="Messages between PEs that took longest until they were run" table={{ columns: ['from', 'to', 'for', 'sent at', 'run after'], rows: longest.map((one) => [`PE ${one[0]}`, `PE ${one[1]}`, trace.methods[one[4]]?.name ?? '–', `${short(one[2] / 1000)} ms`, microseconds(took(one))]) }} />}
         {trace.methods.length > 0 && <Rows caption="Entry methods, by their time" table={{ columns: ['method', 'runs of a microsecond or more', 'ms in all, of all PEs'], rows: trace.methods.map((one) => [one.name, one.runs, short(one.ms)]) }} />}
         {trace.memory.length > 0 && <Rows caption="Memory of messages" table={{ columns: ['for', 'how many', 'in all', 'most at once on one PE', 'on'], rows: trace.memory.map((one) => [one.name, one.messages, binary(one.bytes), binary(one.most), one.most_on]) }} />}

@@ -9,6 +9,7 @@ export interface Cells {
   width: number; // ranks of a row
   bytes: Float64Array; // row by row: from, to
   messages: Float64Array;
+  carried: Float64Array; // messages of these that nigh carried
 }
 
 export type Carrier = 'both' | 'nigh' | 'library';
@@ -22,7 +23,7 @@ export interface Choice {
 
 export function cellsOf(traffic: Traffic, choice: Choice): Cells {
   const side = Math.ceil(traffic.ranks / traffic.width);
-  const out = { side, width: traffic.width, bytes: new Float64Array(side * side), messages: new Float64Array(side * side) };
+  const out = { side, width: traffic.width, bytes: new Float64Array(side * side), messages: new Float64Array(side * side), carried: new Float64Array(side * side) };
   const part = (all: number, carried: number) => (choice.carrier === 'both' ? all : choice.carrier === 'nigh' ? carried : all - carried);
   for (const [from, to, communicator, way, bytes, messages, fn = -1, carriedBytes = 0, carriedMessages = 0] of traffic.entries) {
     if (choice.way >= 0 && way !== choice.way) continue;
@@ -31,6 +32,7 @@ export function cellsOf(traffic: Traffic, choice: Choice): Cells {
     const at = from * side + to;
     out.bytes[at]! += part(bytes, carriedBytes);
     out.messages[at]! += part(messages, carriedMessages);
+    out.carried[at]! += choice.carrier === 'library' ? 0 : carriedMessages;
   }
   return out;
 }
@@ -99,6 +101,42 @@ export function heaviest(cells: Cells, count: number): { from: number; to: numbe
   return at.slice(0, count).map((i) => ({ from: Math.floor(i / cells.side), to: i % cells.side, bytes: cells.bytes[i]!, messages: cells.messages[i]! }));
 }
 
+// The hosts from above to below, each with its rows; none where ranks of a host are not beside each other.
+export function hostsOf(traffic: Traffic, cells: { width: number; side: number }): { host: string; row: number; rows: number }[] {
+  const out: { host: string; row: number; rows: number }[] = [];
+  for (let row = 0; row < cells.side; ++row) {
+    const host = traffic.hosts[row * cells.width] ?? '';
+    const last = out[out.length - 1];
+    if (last?.host === host) ++last.rows;
+    else out.push({ host, row, rows: 1 });
+  }
+  return new Set(out.map((one) => one.host)).size === out.length ? out : [];
+}
+
+// "0 to 3, 8": ranks in order.
+export function ranges(ranks: number[]): string {
+  const out: [number, number][] = [];
+  for (const rank of ranks) {
+    const last = out[out.length - 1];
+    if (last && last[1] + 1 === rank) last[1] = rank;
+    else out.push([rank, rank]);
+  }
+  return out.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
+}
+
+// Ranks by host and package, as they ran.
+export function placesOf(traffic: Traffic): { host: string; package: number; ranks: number[] }[] {
+  const out = new Map<string, { host: string; package: number; ranks: number[] }>();
+  traffic.hosts.forEach((host, rank) => {
+    const number = traffic.packages?.[rank] ?? -1;
+    const key = `${number} ${host}`;
+    const known = out.get(key);
+    if (known) known.ranks.push(rank);
+    else out.set(key, { host, package: number, ranks: [rank] });
+  });
+  return [...out.values()];
+}
+
 // The rows before which another host begins, or another package of the same host.
 export function bordersOf(traffic: Traffic, cells: { width: number; side: number }): { row: number; host: boolean }[] {
   const out: { row: number; host: boolean }[] = [];
@@ -120,11 +158,11 @@ export function scaleOf(values: Float64Array): [number, number] {
       least = Math.min(least, value);
       most = Math.max(most, value);
     }
-  return [Math.min(least, most / 100), most];
+  return [Math.max(1, Math.min(least, most / 100)), most]; // there is no part of a message
 }
 
 // 0 to 1 by the logarithm: few ranks send most, and the others should be seen, too.
 export function strengths(values: Float64Array): Float32Array {
   const [least, most] = scaleOf(values);
-  return Float32Array.from(values, (value) => (value <= 0 ? 0 : 0.12 + (0.88 * Math.log(value / least)) / Math.log(most / least)));
+  return Float32Array.from(values, (value) => (value <= 0 ? 0 : 0.12 + (0.88 * Math.log(Math.max(1, value / least))) / Math.log(Math.max(most / least, 1.01))));
 }

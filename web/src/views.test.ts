@@ -1,15 +1,16 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it, test } from 'vitest';
+import { firstOf, viewsOf } from './app';
 import { type Curves, groupsOf, sizeIn, spread, summaryOf } from './benchmarks';
 import { rowsOf } from './coverage';
-import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Plan, type Processes, type RankTimes, type Traffic } from './documents';
+import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Page, type Plan, type Processes, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
 import { type Box, layout, linkSources, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { busyOf, duration, summaryOf as summaryTimes } from './rank_times';
-import { bordersOf, cellsOf, functionsOf, heaviest, ranksOf, strengths, sumsOf } from './traffic';
+import { bordersOf, cellsOf, functionsOf, heaviest, hostsOf, placesOf, ranges, ranksOf, strengths, sumsOf } from './traffic';
 
 test('numbers are short', () => {
   expect([0, 0.01234, 1.234, 123.4, 12340].map(short)).toEqual(['0', '0.0123', '1.23', '123', '12340']);
@@ -191,8 +192,12 @@ test('the memory of processes stands in the boxes of their nodes', () => {
   expect(second!.shares!.map((one) => [one.team, one.title])).toEqual([[1, 'app 4: 50 MiB on node 1']]);
   expect(second!.shares![0]!.width).toBeCloseTo((second!.width - 12) / 4);
   expect(second!.height).toBeGreaterThan(layout(machine, 800).root.inside[1]!.height);
-  expect(memoryWords(seen)).toMatch(/together 250 MiB, 6 MiB of it in huge pages/);
-  expect(memoryWords({ format: 'nigh-ps', processes: [] })).toBe('');
+  expect(memoryWords(seen, machine)).toMatch(/together 250 MiB, 6 MiB of it in huge pages\.$/);
+  // Two nodes of a PU each: two of three threads on node 0, where a third of the memory is.
+  const two = { ...machine, tree: { type: 'machine', children: [0, 1].map((node) => ({ type: 'numa', os_index: node, children: [{ type: 'pu', os_index: node }] })) } } as Machine;
+  const one = { ...process(2, [100, 200]), threads: [0, 0, 1].map((cpu, tid) => ({ tid, name: 't', pus: '', cpu })) };
+  expect(memoryWords({ format: 'nigh-ps', processes: [one] }, two)).toMatch(/ If all threads use all memory of their process alike, 44 % of what they use is on their own node\.$/);
+  expect(memoryWords({ format: 'nigh-ps', processes: [] }, { format: 'nigh-machine', name: 'm', tree: { type: 'machine' } })).toBe('');
 });
 
 test('little is still seen beside much', () => {
@@ -224,9 +229,32 @@ describe('times of ranks', () => {
     expect(busyOf(late)).toBeNull();
     expect(busyOf(cpu(50))).toEqual({ 'mean of all': [1, 1, 1, 1, 250 / 3 / 100, 250 / 3 / 100, 250 / 3 / 100, 250 / 3 / 100], 'the least: rank 0': [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5], 'the most: rank 1': Array(8).fill(1) });
   });
+  it('names all that are late, and looks no further than the last call', () => {
+    const some = { ...times(1, 1.2, 6, 6, 5), in_mpi: [0, 5, 90, 90, 80].map((part) => [...Array(8).fill(part), ...Array(8).fill(0)]), cpu: [30, 50, 100, 100, 100].map((busy) => [...Array(8).fill(busy), ...Array(8).fill(100)]) };
+    expect(summaryTimes(some)).toMatch(/From 0 s on rank 0 and rank 1 are in MPI for 3 % of the time until that ends, others for 87 %: these wait for them, while they keep 0\.4 PUs busy each: they wait for something else than MPI, or share their PUs\. No rank is in MPI after 5 s\.$/);
+  });
   it('has units that are read', () => {
     expect([duration(0), duration(2e-6), duration(0.0123), duration(75)]).toEqual(['0 s', '2 µs', '12.3 ms', '75 s']);
   });
+});
+
+test('ranks stand by host and package', () => {
+  const ran: Traffic = { ...traffic, hosts: ['a', 'a', 'b', 'a'], packages: [0, 1, 0, 0] };
+  expect(placesOf(ran)).toEqual([{ host: 'a', package: 0, ranks: [0, 3] }, { host: 'a', package: 1, ranks: [1] }, { host: 'b', package: 0, ranks: [2] }]);
+  expect(hostsOf(traffic, { width: 1, side: 4 })).toEqual([{ host: 'a', row: 0, rows: 2 }, { host: 'b', row: 2, rows: 2 }]);
+  expect(hostsOf(ran, { width: 1, side: 4 })).toEqual([]); // a is in two places
+  expect([ranges([]), ranges([3]), ranges([0, 1, 2, 5, 7, 8])]).toEqual(['', '3', '0 to 2, 5, 7 to 8']);
+});
+
+test('a page begins with what was put into it', () => {
+  const machine: Machine = { format: 'nigh-machine', name: 'm', tree: { type: 'machine' } };
+  const begin = (...documents: Page['documents']) => {
+    const page = { format: 'nigh-page', nigh: '0', date: '', documents } as unknown as Page;
+    return firstOf(viewsOf(page), page).id;
+  };
+  expect(begin(machine)).toBe('gains');
+  expect(begin(machine, traffic)).toBe('messages');
+  expect(begin(machine, { format: 'nigh-trace', name: 't', ms: 1, pes: 1, width: 1, busy: [[1]], mean: [1], held: [], methods: [], memory: [] })).toBe('time');
 });
 
 test('a plan beside what was seen', () => {

@@ -1,8 +1,10 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What blocks on trial cost, and that they leave nothing behind (front.py, case_shrinking): a call that allocates less each time, as
- * the panels of a matrix that is factorised. With a word: a message of 2 MiB instead, soon after the start.
+ * What memory costs, in page faults, and what is left behind (front.py, case_memory).
+ *   trials  a call that allocates less each time, as for the panels of a matrix that is factorised
+ *   sparse  large blocks of MPI_Alloc_mem, of which little is touched
+ *   send    a message of 2 MiB soon after the start
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -44,22 +46,37 @@ static void send_soon(int rank) {
   free(block);
 }
 
+/* Blocks of this size are fresh pages without us, too. */
+static void use_little(void) {
+  enum { BLOCK = 40 << 20, PAGES = 10 };
+  char* block = NULL;
+  MPI_Alloc_mem(BLOCK, MPI_INFO_NULL, &block);
+  for (int i = 0; i < PAGES; i++) {
+    char* const page = block + (long)BLOCK / PAGES * i;
+    if (*page != 0) printf("byte %d\n", *page);
+    *page = 1;
+  }
+  MPI_Free_mem(block);
+}
+
 int main(int argc, char** argv) {
   int rank = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (argc > 1) {
-    send_soon(rank);
-  } else {
-    const long memory = shared_kib(), before = faults();
+  const long memory = shared_kib(), before = faults();
+  if (argc > 1 && strcmp(argv[1], "trials") == 0) {
     for (size_t bytes = LARGEST; bytes > LEAST; bytes -= bytes / 7) use(bytes);
-    const long took = faults() - before;
-    const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
-    nanosleep(&pause, NULL);
-    char* volatile const later = malloc(LEAST); /* the next call that is looked at */
-    if (rank == 0) printf("faults %ld kept %ld\n", took, shared_kib() - memory);
-    free(later);
+  } else if (argc > 1 && strcmp(argv[1], "sparse") == 0) {
+    for (int i = 0; i < 50; i++) use_little();
+  } else {
+    send_soon(rank);
   }
+  const long took = faults() - before;
+  const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+  nanosleep(&pause, NULL);
+  char* volatile const later = malloc(LEAST); /* the next call that is looked at */
+  if (rank == 0) printf("faults %ld kept %ld\n", took, shared_kib() - memory);
+  free(later);
   MPI_Finalize();
   return 0;
 }
