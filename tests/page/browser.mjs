@@ -57,10 +57,12 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   const { tab, close } = await open(page, 'messages');
   await tab.focus('canvas');
   await tab.keyboard.press('ArrowRight');
-  await says(tab, '.readout', /^Rank 0 to rank 1: /);
+  await says(tab, '.readout', /^Rank 0 \(node0\) to rank 1 \(node0\): .* in 13 messages, of which nigh carried 12\.$/);
   await tab.selectOption('.choices select >> nth=1', '0');
-  await says(tab, '.lead', /ranks sent .* in 656 messages; \d+ % of the bytes went from one of the 4 hosts to another\. \d+ % went between packages of a host\..* nigh carried 59 %, the MPI library the rest; most are sent by MPI_Isend/);
+  await says(tab, '.lead', /^So chosen, they sent .* in 656 messages; \d+ % of the bytes \(.*B\) went from one of the 4 hosts to another\. \d+ % went between packages of a host\.$/);
   await tab.selectOption('.choices select >> nth=1', '-1');
+  await says(tab, '.lead', /^16 ranks sent .* in 704 messages; .* nigh carried \d+ %, the MPI library the rest; most are sent by MPI_Isend/);
+  assert.deepEqual(await tab.$$eval('.heat-axes text', (all) => all.map((one) => one.textContent).filter((one) => one.startsWith('node'))), ['node0', 'node1', 'node2', 'node3']);
   // By function, and by who carried them.
   for (const [label, choice, messages] of [['Function', 'MPI_Allreduce', 48], ['Function', 'all', 704], ['Carried by', 'nigh', 624], ['Carried by', 'the library', 80]]) {
     const options = await tab.$$eval(`label:has-text("${label}") option`, (all) => all.map((one) => one.textContent));
@@ -69,6 +71,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   }
   await tab.click('nav a >> text=Machine');
   await says(tab, 'h1', views.machine);
+  await tab.waitForFunction(() => /Where the ranks of record ran/.test(document.querySelector('main').textContent));
   await tab.selectOption('.choices select >> nth=-1', '1');
   await counts(tab, '.machine .mark', (count) => count > 1); // a plan marks its PUs
   await says(tab, 'title', /Machine/);
@@ -86,7 +89,7 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
   assert.doesNotMatch(before, /on 128 nodes/);
   await says(tab, 'main h2 + p', /on 128 nodes/);
   await tab.goto(address(page, 'time'));
-  await says(tab, '.lead', /16 ranks for 3601 s, .* the most in MPI_Allreduce .*\. From 18\d\d s on rank 1 is in MPI for \d %.*, while it keeps 0\.5 PUs busy: it waits for something else/);
+  await says(tab, '.lead', /16 ranks for 3601 s, .* the most in MPI_Allreduce .*\. From 18\d\d s on, rank 1 is in MPI for \d %.*, while it keeps 0\.5 PUs busy: it waits for something else/);
   // Rows stand below the lines on the same axis, all of it and a part of it.
   const edges = (chart, rows) => tab.evaluate(([chart, rows]) => [document.querySelectorAll('.u-over')[chart], document.querySelectorAll('.busy-map')[rows]].map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right].map(Math.round)), [chart, rows]);
   for (const [chart, rows, figure] of [[0, 0, 2], [1, 0, 2], [2, 1, 4]]) { // two of ranks, one of PEs
@@ -96,7 +99,11 @@ for (const [view, title] of Object.entries({ ...views, ...texts }))
     await tab.focus(`.time-chart >> nth=${chart}`);
     await tab.keyboard.press('+');
     await tab.waitForFunction((n) => /; from [\d.]+ m?s to [\d.]+ m?s/.test(document.querySelectorAll('main figure')[n].textContent), figure);
-    await tab.keyboard.press('Home');
+    // The part stays when the window changes, and a button shows all again.
+    await tab.setViewportSize({ width: 1100 + 20 * chart, height: 900 });
+    await tab.waitForTimeout(500);
+    assert.ok(await tab.evaluate((n) => /; from [\d.]+ m?s to [\d.]+ m?s/.test(document.querySelectorAll('main figure')[n].textContent), figure));
+    await tab.click('text=Show all of the time');
     await tab.waitForFunction((n) => !/; from [\d.]+ m?s to [\d.]+ m?s/.test(document.querySelectorAll('main figure')[n].textContent), figure);
   }
   // A part chosen with the mouse, and all again.

@@ -41,7 +41,7 @@ export function summaryOf(times: RankTimes): string {
       ? ['are', 'them', 'they keep', 'they wait', 'share their PUs', 'work', 'they have', 'run']
       : ['is', 'it', 'it keeps', 'it waits', 'shares its PU', 'works', 'it has', 'runs'];
     const busy = late.busy === null ? '' : late.busy < 0.9 ? `, while ${keeps} ${Number(late.busy.toFixed(2))} PUs busy${several ? ' each' : ''}: ${waits} for something else than MPI, or ${shares}` : `, and ${works}: ${has} more to do, or ${runs} more slowly`;
-    return `${head}, ${function_}. From ${duration(late.from)} on ${names} ${is} in MPI for ${Math.round(late.its)} % of the time${quiet ? ' until that ends' : ''}, others for ${Math.round(late.others)} %: ${several ? 'these' : 'they'} wait for ${it}${busy}.${quiet}`;
+    return `${head}, ${function_}. From ${duration(late.from)} on, ${names} ${is} in MPI for ${Math.round(late.its)} % of the time${quiet ? ' until that ends' : ''}, others for ${Math.round(late.others)} %: ${several ? 'these' : 'they'} wait for ${it}${busy}.${quiet}`;
   }
   return `${head}, ${function_}; the least on ${rowName(least)} (${percent(least.mpi_seconds)} %), for which others may wait, the most on ${rowName(most)} (${percent(most.mpi_seconds)} %).${quiet}`;
 }

@@ -26,6 +26,7 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
   const { ref, width } = useWidth();
   const plot = useRef<uPlot | null>(null);
   const zoomed = useRef(false);
+  const followed = useRef(false); // the change of scale that comes next is another chart's: two that answer each other would never end
   const marks = useRef<Mark[]>([]);
   marks.current = props.marks ?? [];
   const onRange = useRef(props.onRange);
@@ -36,8 +37,11 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
 
   const follow = () => {
     const { x } = plot.current?.scales ?? {};
-    if (!props.part || !props.span || !x || (x.min === props.part[0] && x.max === props.part[1])) return;
+    if (!props.part || !props.span || !x) return;
+    const same = (a: number | null | undefined, b: number) => Math.abs((a ?? NaN) - b) <= 1e-6 * (props.span![1] - props.span![0]);
+    if (same(x.min, props.part[0]) && same(x.max, props.part[1])) return; // also where it was this chart that chose it
     zoomed.current = props.part[0] > props.span[0] || props.part[1] < props.span[1];
+    followed.current = true;
     plot.current!.setScale('x', { min: props.part[0], max: props.part[1] });
   };
   const latest = useRef(follow);
@@ -70,7 +74,12 @@ export function TimeChart(props: { time: number[]; series: Record<string, (numbe
             setSelect: [(self) => { zoomed.current = self.select.width > 0; }],
             setScale: [(self, key) => {
               const { min, max } = self.scales.x ?? {};
-              if (key === 'x' && typeof min === 'number' && typeof max === 'number') onRange.current?.(min, max);
+              if (key !== 'x') return;
+              if (followed.current) {
+                followed.current = false;
+                return;
+              }
+              if (typeof min === 'number' && typeof max === 'number') onRange.current?.(min, max);
             }],
             draw: [(self) => drawMarks(self, marks.current)],
           },

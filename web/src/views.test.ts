@@ -223,7 +223,7 @@ describe('times of ranks', () => {
   it('says from when on a rank is late, and whether it works then', () => {
     const late = { ...times(1, 6, 5), in_mpi: [[20, 20, 20, 20, 0, 0, 0, 0], [20, 20, 20, 20, 90, 90, 90, 90], [20, 20, 20, 20, 70, 70, 70, 70]] };
     const cpu = (busy: number) => ({ ...late, cpu: [[100, 100, 100, 100, busy, busy, busy, busy], Array(8).fill(100), Array(8).fill(100)] });
-    expect(summaryTimes(late)).toMatch(/From 5 s on rank 0 is in MPI for 0 % of the time, others for 80 %: they wait for it\.$/);
+    expect(summaryTimes(late)).toMatch(/From 5 s on, rank 0 is in MPI for 0 % of the time, others for 80 %: they wait for it\.$/);
     expect(summaryTimes(cpu(50))).toMatch(/wait for it, while it keeps 0.5 PUs busy: it waits for something else than MPI, or shares its PU\.$/);
     expect(summaryTimes(cpu(100))).toMatch(/wait for it, and works: it has more to do, or runs more slowly\.$/);
     expect(busyOf(late)).toBeNull();
@@ -231,7 +231,7 @@ describe('times of ranks', () => {
   });
   it('names all that are late, and looks no further than the last call', () => {
     const some = { ...times(1, 1.2, 6, 6, 5), in_mpi: [0, 5, 90, 90, 80].map((part) => [...Array(8).fill(part), ...Array(8).fill(0)]), cpu: [30, 50, 100, 100, 100].map((busy) => [...Array(8).fill(busy), ...Array(8).fill(100)]) };
-    expect(summaryTimes(some)).toMatch(/From 0 s on rank 0 and rank 1 are in MPI for 3 % of the time until that ends, others for 87 %: these wait for them, while they keep 0\.4 PUs busy each: they wait for something else than MPI, or share their PUs\. No rank is in MPI after 5 s\.$/);
+    expect(summaryTimes(some)).toMatch(/From 0 s on, rank 0 and rank 1 are in MPI for 3 % of the time until that ends, others for 87 %: these wait for them, while they keep 0\.4 PUs busy each: they wait for something else than MPI, or share their PUs\. No rank is in MPI after 5 s\.$/);
   });
   it('has units that are read', () => {
     expect([duration(0), duration(2e-6), duration(0.0123), duration(75)]).toEqual(['0 s', '2 µs', '12.3 ms', '75 s']);
