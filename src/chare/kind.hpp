@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the PEs of a job have in common: what they show each other, the runtime's own messages, and what they
-// were started with.
+// What the PEs of a job have in common: what they show each other, the runtime's own messages, what waits at
+// each of them, and what they were started with.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +66,35 @@ enum Flags : unsigned {  // none: a call of an entry method of one element
   written_out = 8,  // its arguments are as they go between processes
   to_some = 16,     // `element` says how many; their numbers are the last of its bytes
   parcel = 32       // for another process: cluster.hpp
+};
+
+// --- what waits at a PE ---
+
+struct Ranked {  // a message with a priority
+  Header* message;
+  std::uint64_t number;  // of equal ones the first comes first
+  bool operator<(const Ranked& other) const {
+    return message->priority != other.message->priority ? message->priority > other.message->priority
+                                                        : number > other.number;
+  }
+};
+struct Early {  // a message for an array that this PE does not know yet, to one element or to all
+  Header* message;
+  Index index;
+  bool is_for_all;
+};
+struct Restored {  // an array that had another id in a file, and how often it had been restored by then
+  std::uint16_t array = 0, times = 0;
+};
+struct Tally {  // at PE 0
+  Callback then;
+  std::uint64_t elements = 0;
+  std::uint32_t missing = 0;
+};
+struct Timer {
+  std::int64_t at;
+  Callback then;
+  bool operator<(const Timer& other) const { return at > other.at; }
 };
 
 // What PEs of one job have in common.

@@ -129,33 +129,6 @@ class alignas(128) Pe {
     message::Lane<> lane;
     bool staged = false;
   };
-  struct Ranked {  // a message with a priority
-    Header* message;
-    std::uint64_t number;  // of equal ones the first comes first
-    bool operator<(const Ranked& other) const {
-      return message->priority != other.message->priority ? message->priority > other.message->priority
-                                                          : number > other.number;
-    }
-  };
-  struct Early {  // a message for an array that this PE does not know yet, to one element or to all
-    Header* message;
-    Index index;
-    bool is_for_all;
-  };
-  struct Restored {  // an array that had another id in a file, and how often it had been restored by then
-    std::uint16_t array = 0, times = 0;
-  };
-  struct Tally {  // at PE 0
-    Callback then;
-    std::uint64_t elements = 0;
-    std::uint32_t missing = 0;
-  };
-  struct Timer {
-    std::int64_t at;
-    Callback then;
-    bool operator<(const Timer& other) const { return at > other.at; }
-  };
-
   // What the inbox hands over.
   struct Arrivals {
     Pe& pe;
@@ -200,7 +173,7 @@ class alignas(128) Pe {
                      : Fetcher::Choice{};
   }
   void record(const Header* message, std::int64_t begun, std::int64_t took);
-  // Of a trace: what a message to another PE says of itself. True: it may also be copied into a line.
+  // A traced message says who has sent it, and when. True: it may also be copied into a line.
   bool stamp(Header* message);
   void read_stamp(Header* message) const;
   void read_stamp(Header* copied, std::uint32_t producer) const;

@@ -44,7 +44,7 @@ struct Stamp {
   [[nodiscard]] std::uint32_t short_time() const { return static_cast<std::uint32_t>(bits); }
   // ns since 1970, as it is known at `now`, less than 3 days later.
   [[nodiscard]] std::uint64_t time(std::uint64_t now) const { return back(now, bits, time_bits); }
-  // Of the last 32 bits that are known at `now`, less than two minutes later.
+  // `time`: the last 32 bits, as they are known at `now`, less than two minutes later.
   static Stamp of_short(std::uint32_t pe, std::uint32_t time, std::uint64_t now) {
     return make(pe, back(now, time, 32));
   }
@@ -80,7 +80,7 @@ class Recorder {
   // `memory`: the most since the run before this one. `sent`: by another PE; none: by this one, or not known.
   void ran(std::uint16_t entry, From from, std::size_t bytes, std::int64_t begun, std::int64_t took,
            const message::PoolPeak& memory = {}, Stamp sent = {});
-  // For a message that this PE sends to another one.
+  // A message that this PE sends to another one has it.
   [[nodiscard]] Stamp stamp(std::int64_t now) const { return Stamp::make(head_.pe, since_1970(now)); }
   [[nodiscard]] std::uint64_t since_1970(std::int64_t now) const {
     return static_cast<std::uint64_t>(head_.begun + (now - begun_));

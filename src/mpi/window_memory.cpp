@@ -29,8 +29,8 @@ using namespace nigh::mpi;
 
 int nigh_mpi_Alloc_mem(MPI_Aint bytes, MPI_Info info, void* base) {
   if (bytes <= 0 || !base) return real().Alloc_mem(bytes, info, base);
-  // As malloc makes it, which libraries call: NWChem asks for 42 MB again and again, and touches little of
-  // it. An info may ask for an alignment.
+  // Libraries call malloc: NWChem asks for 42 MB again and again, and touches little of it. An info may ask
+  // for an alignment.
   void* block = new_block(static_cast<std::size_t>(bytes), false, info == MPI_INFO_NULL ? 0 : page_bytes);
   if (!block) return real().Alloc_mem(bytes, info, base);
   const std::lock_guard guard(g_blocks_lock);

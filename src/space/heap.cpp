@@ -288,7 +288,7 @@ static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller
 void* slot_block(std::size_t bytes, std::size_t align, bool zeroed) {
   if (!g_slot.state.on || bytes == 0) return nullptr;
   const bool fresh = bytes > kMostReused;
-  t_zeroing = !fresh;
+  t_zeroing = zeroed && !fresh;
   const int flags = (zeroed || fresh ? kZeroed : 0) | __builtin_ctzll(align < 16 ? 16 : align);
   void* data = nigh_je_mallocx(bytes, flags);
   t_zeroing = false;

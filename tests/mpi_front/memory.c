@@ -1,7 +1,7 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What memory costs, in page faults, and what is left behind (front.py, case_memory).
+ * Page faults, and memory that is left behind (front.py, case_memory).
  *   trials  a call that allocates less each time, as for the panels of a matrix that is factorised
  *   sparse  large blocks of MPI_Alloc_mem, of which little is touched
  *   send    a message of 2 MiB soon after the start
