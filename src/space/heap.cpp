@@ -179,7 +179,7 @@ static int make_trial_arena() {
 // Looked at whenever a block of a message's size is made.
 __attribute__((noinline)) static void return_trials() {
   std::int64_t freed = g_trial_freed_ms.load(std::memory_order_relaxed);
-  if (coarse_ms() - freed < kTrialKeptMs || g_trial_flags.load(std::memory_order_relaxed) <= 0) return;
+  if (coarse_ms() - freed < kTrialKeptMs || g_trial_flags.load(std::memory_order_acquire) <= 0) return;
   if (g_trial_freed_ms.compare_exchange_strong(freed, 0, std::memory_order_relaxed))
     nigh_je_mallctlbymib(g_trial_purge, 3, nullptr, nullptr, nullptr, 0);
 }
@@ -188,7 +188,7 @@ static int trial_flags() {
   int flags = g_trial_flags.load(std::memory_order_relaxed);
   if (flags == kNoArena && g_trial_flags.compare_exchange_strong(flags, kMakingArena)) {
     flags = make_trial_arena();
-    g_trial_flags.store(flags == kNoArena ? kMakingArena : flags, std::memory_order_relaxed);
+    g_trial_flags.store(flags == kNoArena ? kMakingArena : flags, std::memory_order_release);
   }
   return flags > 0 ? flags : 0;  // 0: a thread's arena will do
 }
