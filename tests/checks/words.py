@@ -6,16 +6,18 @@
 # that command's man page and in the bash completion, and neither names an option that does not exist. The man
 # pages must also be clean under mandoc's lint. Every command that a help text or a page of the docs shows has only
 # options that the parser knows; and no option that takes a number takes what is none. Every variable that a source reads
-# is in the table of `nigh settings`, and docs/settings.md is made of it. Usage: words.py path/to/nigh
+# is in the table of `nigh settings`, and docs/settings.md is made of it. Prose of the docs has at most 120 columns. Usage: words.py path/to/nigh
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_COLUMNS = 120
 COMMANDS = ("run", "compare", "tune", "doctor", "settings", "ps", "machine", "plan", "bench", "report", "watch")
 
 
@@ -45,13 +47,15 @@ def settings_page(nigh: str) -> tuple[str, set[str]]:
     """docs/settings.md as the table of `nigh settings` gives it, and all names that the table has."""
     told = json.loads(subprocess.run([nigh, "settings", "--json"], capture_output=True, text=True, check=True).stdout)
     lines = ["# Settings", "", "Variables of the environment that nigh reads; `nigh settings` shows their values here. A value that is none of",
-             "those listed counts as not set, which is said once. (This page is made from that table: `NIGH_UPDATE=1 tests/checks/words.py build/bin/nigh`.)"]
+             "those listed counts as not set, which is said once. (This page is made from that table:",
+             "`NIGH_UPDATE=1 tests/checks/words.py build/bin/nigh`.)"]
     for at, one in enumerate(told["settings"]):
         if at == 0 or one["group"] != told["settings"][at - 1]["group"]:
             lines += ["", f"## {one['group']}", "| variable | values | default | |", "|---|---|---|---|"]
         values = ", ".join(f"`{word}`" for word in one["values"]) or one["values_in_words"]
         lines.append(f"| `{one['name']}` | {values} | {one['default']} | {one['sentence']} |")
-    lines += ["", "## Set by nigh itself", "For what it starts; not to be set by users: " + ", ".join(f"`{name}`" for name in told["own"]) + "."]
+    own = ", ".join(f"`{name}`" for name in told["own"])
+    lines += ["", "## Set by nigh itself", *textwrap.wrap(f"For what it starts; not to be set by users: {own}.", MOST_COLUMNS)]
     return "\n".join(lines) + "\n", {one["name"] for one in told["settings"]} | set(told["own"])
 
 
@@ -74,6 +78,18 @@ def wrong_settings(nigh: str) -> list[str]:
     whole = "\n".join(texts)
     out += [f"{name} stands in nigh settings, and no source has it" for name in sorted(known)
             if name not in read and not re.search(rf"\b{name}\b", whole) and name != "NIGH_SHMEM_MPI_LIBRARY"]  # made of two words
+    return out
+
+
+def long_lines() -> list[str]:
+    """Prose of the pages, without tables, code, and one command or format that is longer."""
+    out = []
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        fenced = False
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            fenced ^= line.startswith("```")
+            if len(line) > MOST_COLUMNS and not fenced and not line.startswith(("|", "    ")) and " " in re.sub(r"`[^`]*`", "", line).strip():
+                out.append(f"{page.relative_to(ROOT)}:{number}: {len(line)} columns, more than {MOST_COLUMNS}")
     return out
 
 
@@ -130,7 +146,7 @@ def numbers_taken(nigh: str) -> list[str]:
 
 def main() -> int:
     nigh = sys.argv[1]
-    problems = wrong_options(nigh) + numbers_taken(nigh) + wrong_settings(nigh)
+    problems = wrong_options(nigh) + numbers_taken(nigh) + wrong_settings(nigh) + long_lines()
     for command in COMMANDS:
         real = options_of_help(nigh, command)
         if not real:
