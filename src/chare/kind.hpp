@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the PEs of a job have in common: what they show each other, the runtime's own messages, what waits at
-// each of them, and what they were started with.
+// Types that the PEs of a job share: the mailbox that each shows the others, the runtime's own messages, what
+// waits at a PE, and the settings that the job was started with.
 #pragma once
 
 #include <cstdint>

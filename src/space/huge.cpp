@@ -191,8 +191,8 @@ constexpr std::int64_t kDear = 1'000'000;  // ns: small pages would have been 51
 static constinit std::atomic<unsigned> g_rest{0}, g_next_rest{8};
 
 // Where the host takes free memory back, one at hand says little of the next, and those behind the first are
-// not timed: a run of a second lost 40 ms (HPCC's transpose took five times as long). There they get at most
-// a hundredth of the CPU time, by an estimate that follows what the first ones took.
+// not timed. There huge pages get at most a hundredth of the CPU time, by an estimate that follows what the
+// first ones took.
 constexpr std::int64_t kTimePerTouch = 100;
 static constinit std::atomic<std::int64_t> g_estimate{5'000'000}, g_spent{0};  // ns; of a huge page
 

@@ -7,12 +7,13 @@ import { documentsOf, type Page, type Trace } from './documents';
 import { Figure, Rows } from './figure';
 import { type Arrow, HeatRows } from './heat_rows';
 import { binary, plural, short } from './numbers';
+import { duration } from './rank_times';
 import { RankTimesFigures } from './rank_times_view';
 import { TimeChart } from './time_chart';
 
 const rowName = (trace: Trace, row: number) => (trace.width === 1 ? `PE ${row}` : `PEs ${row * trace.width} to ${Math.min((row + 1) * trace.width, trace.pes) - 1}`);
 
-const microseconds = (us: number) => (us < 1000 ? `${short(us)} µs` : `${short(us / 1000)} ms`);
+const microseconds = (us: number) => duration(us / 1e6);
 
 type Messages = NonNullable<Trace['messages']>;
 const took = (one: Messages['arrows'][number]) => one[3] - one[2];

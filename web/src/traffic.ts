@@ -164,5 +164,6 @@ export function scaleOf(values: Float64Array): [number, number] {
 // 0 to 1 by the logarithm: few ranks send most, and the others should be seen, too.
 export function strengths(values: Float64Array): Float32Array {
   const [least, most] = scaleOf(values);
-  return Float32Array.from(values, (value) => (value <= 0 ? 0 : 0.12 + (0.88 * Math.log(Math.max(1, value / least))) / Math.log(Math.max(most / least, 1.01))));
+  const all = Math.log(most / least); // 0: all are alike
+  return Float32Array.from(values, (value) => (value <= 0 ? 0 : all > 0 ? 0.12 + (0.88 * Math.log(Math.max(1, value / least))) / all : 1));
 }

@@ -206,6 +206,7 @@ test('little is still seen beside much', () => {
   expect(little).toBeGreaterThan(0.1);
   expect(much).toBe(1);
   expect(strengths(Float64Array.from([5, 0]))[0]).toBe(1);
+  expect([...strengths(Float64Array.from([1, 0, 1]))]).toEqual([1, 0, 1]); // a message each
 });
 
 describe('times of ranks', () => {
