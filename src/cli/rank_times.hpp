@@ -37,4 +37,8 @@ Result<RankTimes> rank_times_from(const nlohmann::json& record);
 // no record has times.
 nlohmann::ordered_json rank_times_document(const std::vector<RankRecord>& records, const std::string& name);
 
+// The same for Perfetto, of each rank, in % of time: in MPI, CPU time (100: one PU), and the six functions
+// that took longest. Clocks of hosts are taken to agree. Empty: no record has times.
+std::string perfetto_counters(const std::vector<RankRecord>& records);
+
 }  // namespace nigh::cli

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 
 #include "cli/page_documents.hpp"
@@ -53,6 +54,46 @@ TEST(RankTimes, HaveCpuTimeOfAllThreads) {
   const auto document = rank_times_document({first, record_of(1, 2, 1000, 4, {})}, "x");
   EXPECT_EQ(document["cpu"].dump(), "[[400,200,100,0],[0,0,0,0]]");
   EXPECT_FALSE(rank_times_from({{"cpu_microseconds", {1, -1}}}));
+}
+
+TEST(RankTimes, AreCountersForPerfetto) {
+  EXPECT_EQ(perfetto_counters({RankRecord{}}), "");
+  auto last = record_of(10, 11, 1001, 2, {25e4F, 25e4F});
+  last.times.cpu_microseconds = {4e6F, 5e5F};
+  last.host = "\"<b>\xff";
+  const auto text = perfetto_counters({last, record_of(0, 11, 1000, 2.5, {1e6F, 0, 5e5F})});
+  const auto events = nlohmann::json::parse(text)["traceEvents"];
+  std::map<std::string, std::string> counters;  // name: "pid: ts=value ..."
+  std::map<int, std::string> hosts;
+  for (const auto& event : events) {
+    if (event["ph"] == "M") {
+      hosts[event["pid"]] = event["args"]["name"];
+      continue;
+    }
+    EXPECT_EQ(event["ph"], "C");
+    std::string& to = counters[event["name"]];
+    if (to.empty()) to = fmt::format("{}:", event["pid"].get<int>());
+    to += fmt::format(" {}={}", event["ts"].get<double>(), event["args"]["%"].get<double>());
+  }
+  EXPECT_EQ(hosts, (std::map<int, std::string>{{1, "a"}, {2, "\"<b>\ufffd"}}));
+  EXPECT_EQ(counters, (std::map<std::string, std::string>{
+                          // The last interval has half a second of the run, all of it in MPI.
+                          {"rank 00 in MPI", "1: 0=100 1000000=0 2000000=100 2500000=0"},
+                          {"rank 00 MPI_Barrier", "1: 0=100 1000000=0 2000000=100 2500000=0"},
+                          // A value that stays is not written again.
+                          {"rank 10 in MPI", "2: 1000000=25 3000000=0"},
+                          {"rank 10 MPI_Barrier", "2: 1000000=25 3000000=0"},
+                          {"rank 10 CPU", "2: 1000000=400 2000000=50 3000000=0"}}));
+}
+
+TEST(RankTimes, OfManyRanksAreBoundedForPerfetto) {
+  std::vector<RankRecord> records;
+  std::vector<float> every(512);
+  for (std::size_t i = 0; i < every.size(); ++i) every[i] = i % 2 == 0 ? 1e6F : 0;
+  for (int rank = 0; rank < 4096; ++rank) records.push_back(record_of(rank, 4096, 1000, 512, every));
+  const auto text = perfetto_counters(records);
+  EXPECT_LT(text.size(), 220'000'000U);
+  EXPECT_NE(text.find(R"("name":"rank 4095 in MPI","pid":2,"ts":0.0,"args":{"%":66.7})"), std::string::npos);
 }
 
 // However a rank's intervals lie on the axis: no time is lost.

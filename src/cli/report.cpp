@@ -27,7 +27,7 @@ namespace nigh::cli {
 namespace {
 
 struct ReportOptions {
-  std::string out = "build/report.html", peers, account, machine;
+  std::string out = "build/report.html", peers, account, machine, perfetto;
   std::vector<std::string> files, benches, traces;
   bool no_run = false, summary = false, json = false;
 };
@@ -200,7 +200,36 @@ void print_contents(const std::string& page, const ReportParts& parts) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// `--perfetto`: no page.
+int report_perfetto(const ReportOptions& options) {
+  if (options.files.size() != 1)
+    return report_failure("report",
+                          "--perfetto needs one record of ranks: nigh report --perfetto FILE FOLDER");
+  const std::string& folder = options.files.front();
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored))
+    return report_failure("report", fmt::format("--perfetto: {} is no folder of nigh run --record", folder));
+  auto records = read_rank_records(folder);
+  if (!records) return report_failure("report", records.error().message);
+  const std::string text = perfetto_counters(*records);
+  if (text.empty()) return report_failure("report", fmt::format("--perfetto: {} has no times", folder));
+  if (auto written = sys::write_file(options.perfetto, text); !written)
+    return report_failure("report", written.error().message);
+  if (options.json) {
+    const nlohmann::ordered_json document = {{"format", "nigh-report"},
+                                             {"version", 1},
+                                             {"perfetto", options.perfetto},
+                                             {"ranks", records->front().ranks},
+                                             {"told", records->size()}};
+    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print("{}\n", options.perfetto);
+  }
+  return 0;
+}
+
 int report(const ReportOptions& options) {
+  if (!options.perfetto.empty()) return report_perfetto(options);
   auto parts = gather(options);
   if (!parts) return report_failure("report", parts.error().message);
   std::error_code ignored;  // write_file says what is wrong
@@ -226,13 +255,16 @@ void add_report(CLI::App& app, int& status) {
   command->add_option("file", options->files,
                       "JSON of compare, tune, bench, machine, plan or ps, the folder of a record of ranks, "
                       "or a page that was kept");
-  command->add_option("--out", options->out, "The page to write (default build/report.html)");
+  auto* perfetto = command->add_option("--perfetto", options->perfetto,
+                                       "In place of a page: the record of ranks as a trace for Perfetto");
+  perfetto->excludes(
+      command->add_option("--out", options->out, "The page to write (default build/report.html)"));
   command->add_option("--bench", options->benches, "A file that nigh bench --save wrote; may be given again");
   command->add_option("--peers", options->peers,
                       "A table of peers (default: peers.json beside the page, if there)");
-  command->add_option(
+  perfetto->excludes(command->add_option(
       "--trace", options->traces,
-      "What a message-driven program's --chare-trace wrote; may be given again (no benchmark is run then)");
+      "What a message-driven program's --chare-trace wrote; may be given again (no benchmark is run then)"));
   command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
   command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
   command->add_flag("--no-run", options->no_run, "Without files: do not run the short benchmarks");

@@ -62,6 +62,12 @@ for words in '0, "ranks": 2' '900, "ranks": 1000'; do
   echo "{\"format\": \"nigh-rank\", \"version\": 1, \"rank\": $words}" >"$tmp/mixed/2-ranks-1/rank-${words%%,*}.json"
 done
 refused 1 'holds files of jobs of' report --out "$tmp/mixed.html" "$tmp/mixed"
+refused 1 'needs one record of ranks' report --perfetto "$tmp/trace.json"
+refused 1 'is no folder of nigh run --record' report --perfetto "$tmp/trace.json" /etc/passwd
+refused 1 'holds files of jobs of' report --perfetto "$tmp/trace.json" "$tmp/mixed"
+refused 2 'excludes' report --perfetto "$tmp/trace.json" --out "$tmp/x.html" "$tmp/mixed"
+rm "$tmp/mixed/2-ranks-1/rank-900.json"
+refused 1 'has no times' report --perfetto "$tmp/trace.json" "$tmp/mixed"
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'starts its programs itself' bench copy -- mpirun
 refused 2 'words that start ranks are missing' bench transpose-steps
