@@ -119,6 +119,7 @@ struct Cells {
   std::uint64_t area_bytes = area_room;
   atomic<std::uint32_t> failed = 0;                // Failure: this member has given the group up
   atomic<std::uint32_t> visited = 0;               // a member has met this one
+  atomic<std::uint32_t> closed = 0;                // this member makes no more calls
   alignas(64) atomic<std::uint32_t> departed = 0;  // members that will never look at these cells again
   CallRing ring;
 

@@ -102,12 +102,14 @@ Group::~Group() {
 Cells* Group::depart() {
   State& g = *state_;
   Cells* own = cells();
+  close(own);
   for (Cells* peer : g.cells)
     if (peer != own) leave_peer(peer);
   g.cells.clear();
   return own;
 }
 
+void Group::close(Cells* own) { own->closed.store(1, std::memory_order_release); }
 void Group::leave_peer(Cells* peers) { peers->departed.fetch_add(1, std::memory_order_acq_rel); }
 void Group::visit(Cells* peers) { peers->visited.store(1, std::memory_order_relaxed); }
 bool Group::visited(const Cells* own) { return own->visited.load(std::memory_order_relaxed) != 0; }
@@ -118,6 +120,7 @@ void Group::renew(Cells* own, int members, bool met) {
   if (met) new (own) Cells;
   own->departed.store(0, std::memory_order_relaxed);
   own->visited.store(0, std::memory_order_relaxed);
+  own->closed.store(0, std::memory_order_relaxed);
   own->members = static_cast<std::uint64_t>(members);
   own->area_bytes = area_bytes;
 }
@@ -299,9 +302,22 @@ void Group::State::look_for_dead() {
       if (awaited >= 0 && awaited != me && waiter.hopeless(ranks[static_cast<std::size_t>(awaited)]))
         give_up(Outcome::peer_dead);
   };
-  for (const Pending* p : active) look(*p);
-  if (lone) look(*lone);
+  for (Pending* p : active) look(*p), let_go(*p);
+  if (lone) look(*lone), let_go(*lone);
   std::erase_if(active, [](const Pending* p) { return p->outcome != Outcome::pending; });
+}
+
+// Whoever only gives is not held up by a member that will never take: the wrong arguments of a root that went
+// on to MPI_Finalize. Libraries that send a few KiB ahead end such a call, too.
+void Group::State::let_go(Pending& p) {
+  const bool root = me == p.call.root;
+  const bool gives = root ? p.call.kind == Kind::bcast || p.call.kind == Kind::scatter
+                          : p.call.kind == Kind::reduce || p.call.kind == Kind::gather;
+  const int member = p.awaited;
+  if (!gives || p.outcome != Outcome::pending || member < 0 || member == me || !closed(member)) return;
+  const std::uint64_t before = p.moved;
+  drive(p);  // it may have taken just before it closed
+  if (p.outcome == Outcome::pending && p.moved == before) end(p);
 }
 
 Stage* Group::State::take_stage(std::size_t bytes) {

@@ -139,6 +139,9 @@ class Group {
   // group.
   [[nodiscard]] Cells* depart();
   static void leave_peer(Cells* peers);  // the same for one that has never made a group
+  // Notes that its owner makes no more calls: who only gives him something (a reduce or gather to him, his
+  // part of a bcast or scatter) waits no longer. depart() does so.
+  static void close(Cells* own);
   // Notes in a member's cells that somebody has met it.
   static void visit(Cells* peers);
   [[nodiscard]] static bool visited(const Cells* own);

@@ -113,6 +113,7 @@ struct Group::State {
   void finish_number(std::uint64_t call);
   void give_up(Outcome why);
   void look_for_dead();
+  void let_go(Pending& p);
 
   // --- words ---
   CallRing& ring_of(int member) { return cells[static_cast<std::size_t>(member)]->ring; }
@@ -127,6 +128,9 @@ struct Group::State {
   }
   bool failed(int member) {
     return cells[static_cast<std::size_t>(member)]->failed.load(std::memory_order_acquire) != 0;
+  }
+  bool closed(int member) {
+    return cells[static_cast<std::size_t>(member)]->closed.load(std::memory_order_acquire) != 0;
   }
   // True when so; else the call awaits that member.
   bool is_posted(Pending& p, int member) { return posted(theirs(member, p), p.number) || await(p, member); }

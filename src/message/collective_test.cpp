@@ -85,6 +85,31 @@ TEST(collective, large_operands_in_rounds_and_parts) {
     });
 }
 
+// The last member never makes the call, as a rank of MPI whose arguments were wrong: the others are not held
+// up where they only give. 70000 bytes: more than any form keeps in the cells.
+TEST(collective, who_only_gives_does_not_wait_for_a_member_that_is_gone) {
+  for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::gather, Kind::scatter})
+    for (const unsigned hidden : {0u, ~0u})
+      for (int ranks = 2; ranks <= 4; ranks += 2)
+        run_job(ranks, {}, [&](Rank& self) {
+          if (self.group.member() == ranks - 1) return Group::close(self.group.cells());
+          const bool from_root = kind == Kind::bcast || kind == Kind::scatter;
+          if (from_root && self.group.member() != 0) return;
+          const Trial trial{.seed = 7,
+                            .kind = kind,
+                            .ranks = ranks,
+                            .root = from_root ? 0 : ranks - 1,
+                            .bytes = 70000,
+                            .hidden = hidden};
+          Side side(trial, self.space, self.group.member());
+          if (from_root && ranks > 2) return;  // the others would have to take
+          EXPECT_EQ(self.group.run(side.call()), Outcome::ok) << static_cast<int>(kind);
+          Group::Pending* pending = self.group.start(side.call());
+          ASSERT_NE(pending, nullptr);
+          while (self.group.advance(pending) == Outcome::pending) continue;
+        });
+}
+
 // Ranks start calls, run others between, and end those they started in any order.
 void traffic(Rank& self, std::uint64_t seed, int calls, std::size_t most) {
   std::mt19937_64 common(seed), own(seed + 1 + static_cast<unsigned>(self.group.member()));

@@ -268,6 +268,7 @@ void part(message::Group* group, std::uint64_t context) {
 
 void part(Membership&& who, message::Cells* cells) {
   g_groups.fetch_sub(1, std::memory_order_relaxed);
+  if (cells) message::Group::close(cells);
   pool().give(cells, false, std::move(who));
 }
 
