@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { isModelled } from './benchmarks';
 import { BenchmarksView } from './benchmarks_view';
 import { CoverageView } from './coverage_view';
-import { type Document, documentsOf, type Page } from './documents';
+import { type Document, documentsOf, type Page, programsOf } from './documents';
 import { GainsView } from './gains_view';
 import { MachineView } from './machine_view';
 import { save } from './figure';
@@ -117,6 +117,7 @@ export function App({ page }: { page: Page }) {
   }, []);
   const view = views.find((one) => one.id === id) ?? firstOf(views, page);
   const machine = documentsOf(page, 'nigh-machine')[0];
+  const programs = programsOf(page);
   useEffect(() => {
     document.title = `nigh: ${view.title}${machine ? `, ${machine.title || machine.name}` : ''}`;
   }, [view, machine]);
@@ -139,6 +140,7 @@ export function App({ page }: { page: Page }) {
       </header>
       <main id="main" tabIndex={-1} key={view.id}><Guard>{view.draw(page)}<HelpView id={view.id} /></Guard></main>
       <footer>
+        {programs.length > 1 && <p>{`This page is of several programs: ${programs.map((one) => `${one.name} (${one.views.join(', ')})`).join('; ')}.`}</p>}
         nigh {page.nigh}, {page.date}. {page.live ? 'Kept as a file, this page is complete.' : 'This file is complete: nothing is fetched.'}
       </footer>
     </>

@@ -278,6 +278,18 @@ export function documentsOf<F extends Document['format']>(page: Page, format: F)
   return page.documents.filter((one): one is Extract<Document, { format: F }> => one.format === format);
 }
 
+// Of which programs the page's records, accounts and time lines are, and in which views these stand.
+export function programsOf(page: Page): { name: string; views: string[] }[] {
+  const found = new Map<string, Set<string>>();
+  const add = (name: string, ...views: string[]) => {
+    if (name !== '') found.set(name, new Set([...(found.get(name) ?? []), ...views]));
+  };
+  for (const one of documentsOf(page, 'nigh-rank-times')) add(one.program, 'Messages', 'Over time');
+  for (const one of documentsOf(page, 'nigh-mpi-account')) add(one.program ?? '', 'Coverage');
+  for (const one of documentsOf(page, 'nigh-trace')) add(one.name, 'Over time');
+  return [...found].map(([name, views]) => ({ name, views: [...views] }));
+}
+
 // The machine of a page that was kept, for what was kept with it.
 export function machineOf(page: Page, of: { file?: string }): Machine | undefined {
   const machines = documentsOf(page, 'nigh-machine');

@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { firstOf, viewsOf } from './app';
 import { type Curves, groupsOf, sizeIn, spread, summaryOf } from './benchmarks';
 import { rowsOf } from './coverage';
-import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Page, type Plan, type Processes, type RankTimes, type Traffic } from './documents';
+import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Page, type Plan, type Processes, programsOf, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
 import { type Box, layout, linkSources, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
@@ -62,6 +62,11 @@ test('the same benchmark of two machines stands side by side', () => {
   expect(groupsOf([file('here', 2)])[0]!.pictures[0]).toMatchObject({ series: [{ subject: 'nigh' }] });
   const page = { format: 'nigh-page' as const, version: 1, nigh: '', date: '', documents: [file('here', 2), file('there', 4)] };
   expect(gainsOf(page).map((one) => [one.name, one.ratio])).toEqual([['b (there)', 0.25], ['b (here)', 0.5]]);
+});
+
+test('a page of several programs says so', () => {
+  const page = { documents: [{ format: 'nigh-rank-times', program: 'lmp' }, { format: 'nigh-mpi-account', program: 'lmp' }, { format: 'nigh-mpi-account' }, { format: 'nigh-trace', name: 'stencil.json' }] } as Page;
+  expect(programsOf(page)).toEqual([{ name: 'lmp', views: ['Messages', 'Over time', 'Coverage'] }, { name: 'stencil.json', views: ['Over time'] }]);
 });
 
 test('three sizes are a curve, fewer are cases', () => {
