@@ -22,6 +22,7 @@
 #include "space/pager.hpp"
 #include "space/sites.hpp"
 #include "space/slot.hpp"
+#include "space/trim.hpp"
 #include "sys/raw_file.hpp"
 #include "sys/variables.hpp"
 
@@ -70,15 +71,11 @@ struct alignas(64) Hot {
   std::uintptr_t slot = 0, span = 0;
 };
 static constinit Hot g_hot;
-static constinit thread_local bool t_zeroing __attribute__((tls_model("initial-exec"))) = false;
 static constinit thread_local unsigned t_private_blocks __attribute__((tls_model("initial-exec"))) = 0;
 
 constexpr std::size_t kLarge = kHugePage;
 // Free memory in one piece from here on goes back at once, as glibc's heap trims its top.
 constexpr std::size_t kKeptFree = std::size_t{64} << 20;
-
-using Handler = void (*)();
-static constinit Handler g_before = nullptr, g_after = nullptr, g_child = nullptr;
 
 static void find_libc() {
   const auto within = reinterpret_cast<std::uintptr_t>(&__libc_malloc);
@@ -113,16 +110,6 @@ void heap_aside() {
 
 // Every call is slow, since it must be known that libc is in it.
 void heap_watch_libc() { g_hot.quick.store(0, std::memory_order_relaxed); }
-
-void heap_before_fork() {
-  if (g_before != nullptr) g_before();
-}
-void heap_after_fork() {
-  if (g_after != nullptr) g_after();
-}
-void heap_in_child() {
-  if (g_child != nullptr) g_child();
-}
 
 static inline bool owned(const void* data) {
   const auto at = reinterpret_cast<std::uintptr_t>(data);
@@ -203,8 +190,17 @@ static bool wanted(std::size_t bytes, std::uintptr_t caller, Site& site, bool re
   return site.is_shared();
 }
 
+// True: `data` is of a site that sends, and more than its messages are worth. It was given back.
+static bool too_dear(void* data, std::size_t bytes, Site& site) {
+  if (data == nullptr || site_affords(site, reinterpret_cast<std::uintptr_t>(data), bytes)) return false;
+  nigh_je_dallocx(data, kUncached);
+  site = Site{site.id(), Site::is_denied};
+  return true;
+}
+
 static void* prepare(void* data, std::size_t bytes, Site site) {
   const auto lo = reinterpret_cast<std::uintptr_t>(data);
+  if (data != nullptr && bytes >= kLeastIdle && g_hot.learns) trim_for_ours(lo, bytes);
   if (data != nullptr && bytes >= kLarge) huge_block(lo, bytes);
   if (data != nullptr) site_made(site, lo, bytes);
   return data;
@@ -212,6 +208,7 @@ static void* prepare(void* data, std::size_t bytes, Site site) {
 // A block of libc's. Every eighth is enough to find out that a site which sends nothing begins to: each note
 // is a cache line that the program would not touch.
 static void* noted(void* data, std::size_t bytes, Site site) {
+  if (bytes >= kLeastIdle && g_hot.learns) trim_for_libcs(bytes);
   if (site.how() == Site::is_private && ++t_private_blocks % 8 != 0) return data;
   if (data != nullptr) site_made(site, reinterpret_cast<std::uintptr_t>(data), bytes);
   return data;
@@ -237,6 +234,7 @@ static void forget_block(void* data) {
   const std::size_t bytes = nigh_je_malloc_usable_size(data);
   const bool was_tried = site_on_trial(lo), idle = site_freed(lo, bytes);
   show_to_libc(bytes);
+  if (bytes >= kLeastIdle) trim_note(static_cast<std::int64_t>(bytes));
   if (idle)
     nigh_je_dallocx(data, kUncached);
   else
@@ -251,6 +249,7 @@ __attribute__((noinline)) static void* malloc_slowly(std::size_t bytes, std::uin
   void* data = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags())
                                             : nigh_je_malloc(rounded(bytes));
   if (data == nullptr) errno = ENOMEM;
+  if (too_dear(data, bytes, site)) return noted(libc_malloc(bytes), bytes, site);
   return prepare(data, bytes, site);
 }
 
@@ -265,11 +264,14 @@ __attribute__((noinline)) static void* calloc_slowly(std::size_t count, std::siz
   }
   Site site;
   if (!wanted(bytes, caller, site)) return noted(libc_calloc(count, each), bytes, site);
+  // Asked first: pages that are given back here would be zeroed by writing for the next block.
+  if (!site_affords(site, 0, 0)) return noted(libc_calloc(count, each), bytes, {site.id(), Site::is_denied});
   t_zeroing = bytes <= kMostZeroed;
   void* data = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags() | kZeroed)
                                             : nigh_je_calloc(1, rounded(bytes));
   t_zeroing = false;
   if (data == nullptr) errno = ENOMEM;
+  if (too_dear(data, bytes, site)) return noted(libc_calloc(count, each), bytes, site);
   return prepare(data, bytes, site);
 }
 
@@ -282,6 +284,7 @@ static void* aligned(std::size_t align, std::size_t bytes, std::uintptr_t caller
   void* data = site.how() == Site::on_trial && bytes != 0 ? nigh_je_mallocx(bytes, trial_flags(power))
                                                           : nigh_je_memalign(power, bytes);
   if (data == nullptr) errno = ENOMEM;
+  if (too_dear(data, bytes, site)) return noted(libc_memalign(align, bytes), bytes, site);
   return prepare(data, bytes, site);
 }
 
@@ -353,6 +356,7 @@ static void* resized(void* data, std::size_t bytes, std::uintptr_t caller) {
   const std::size_t before = libc_usable(data);
   void* fresh = site.how() == Site::on_trial ? nigh_je_mallocx(rounded(bytes), trial_flags())
                                              : nigh_je_malloc(rounded(bytes));
+  if (too_dear(fresh, bytes, site)) return noted(libc_realloc(data, bytes), bytes, site);
   void* moved = prepare(fresh, bytes, site);
   if (moved == nullptr) return nullptr;
   memcpy(moved, data, before < bytes ? before : bytes);
@@ -433,61 +437,5 @@ NIGH_ENTRY void* pvalloc(size_t bytes) {
 NIGH_ENTRY size_t malloc_usable_size(void* data) {
   if (data == nullptr) return 0;
   return owned(data) ? nigh_je_malloc_usable_size(data) : libc_usable(data);
-}
-
-// --- what jemalloc calls in place of libc ---
-
-void* nigh_je_mmap(void* hint, size_t bytes, int prot, int flags, int, off_t) {
-  const auto at = reinterpret_cast<std::uintptr_t>(hint);
-  if ((flags & MAP_FIXED) != 0) {  // commit or decommit; not seen while the kernel overcommits
-    const long rc = pager_renew(at, bytes, prot) ? 0 : sys::raw_map(at, bytes, prot, flags, -1, 0);
-    return sys::is_error(rc) ? MAP_FAILED : hint;
-  }
-  const std::uintptr_t lo = pager_heap(at, bytes);
-  if (lo != 0) return reinterpret_cast<void*>(lo);
-  errno = ENOMEM;
-  return MAP_FAILED;
-}
-
-int nigh_je_munmap(void* data, size_t bytes) {
-  pager_heap_give(reinterpret_cast<std::uintptr_t>(data), bytes);
-  return 0;
-}
-
-int nigh_je_madvise(void* data, size_t bytes, int advice) {
-  const auto lo = reinterpret_cast<std::uintptr_t>(data);
-  if (advice == MADV_DONTNEED && t_zeroing) return -1;  // then it writes zeros
-  if (in_slot(lo, bytes) && (advice == MADV_DONTNEED || advice == MADV_FREE))
-    return pager_empty(lo, bytes) ? 0 : -1;
-  return sys::raw_advise(lo, bytes, advice) == 0 ? 0 : -1;
-}
-
-int nigh_je_mprotect(void* data, size_t bytes, int prot) {
-  return sys::raw_protect(reinterpret_cast<std::uintptr_t>(data), bytes, prot) == 0 ? 0 : -1;
-}
-
-// Its handlers run within ours, in the right order (fork.cpp).
-int nigh_je_pthread_atfork(void (*before)(), void (*after)(), void (*child)()) {
-  g_before = before;
-  g_after = after;
-  g_child = child;
-  return 0;
-}
-
-// Its settings are ours: neither MALLOC_CONF nor /etc/malloc.conf, which are meant for programs' own
-// jemalloc.
-char* nigh_je_secure_getenv(const char*) { return nullptr; }
-ssize_t nigh_je_readlink(const char*, char*, size_t) {
-  errno = ENOENT;
-  return -1;
-}
-// Only its profiler calculates, which our settings leave off. So no process loads libm for us.
-double nigh_je_exp(double) { return 0; }
-double nigh_je_log(double) { return 0; }
-double nigh_je_round(double) { return 0; }
-// No part of it grows the break.
-void* nigh_je_sbrk(intptr_t) {
-  errno = ENOMEM;
-  return reinterpret_cast<void*>(-1);
 }
 }

@@ -96,7 +96,7 @@ static std::uintptr_t map(std::uintptr_t hint, std::size_t bytes, int prot, int 
   const bool ordinary =
       is_ordinary(prot, flags) && whole <= g_slot.total && (hint == 0 || in_slot(hint, whole));
   const Site site = ordinary ? site_of(0, whole) : Site{};
-  if (ordinary && !site.is_shared()) {
+  if (ordinary && (!site.is_shared() || !site_affords(site, 0, whole))) {
     const std::uintptr_t at =
         answer(sys::raw_map(in_slot(hint, whole) ? 0 : hint, bytes, prot, flags, fd, offset));
     if (at != kFailed) site_made(site, at, whole);

@@ -7,6 +7,7 @@
 
 #include "space/huge.hpp"
 #include "space/limits.hpp"
+#include "space/sites.hpp"
 #include "space/slot.hpp"
 
 namespace nigh::space {
@@ -52,6 +53,7 @@ static bool open_range(std::uintptr_t lo, std::size_t bytes, int prot) {
 // Gives the pages back. Older kernels want the range to be writable for it.
 static bool empty_range(std::uintptr_t lo, std::size_t bytes) {
   huge_forget(lo, bytes);
+  sites_emptied(lo, bytes);
   if (g_slot.private_now) return sys::raw_advise(lo, bytes, MADV_DONTNEED) == 0;
   return sys::raw_advise(lo, bytes, MADV_REMOVE) == 0;
 }
@@ -60,6 +62,7 @@ static bool empty_range(std::uintptr_t lo, std::size_t bytes) {
 // over a hole may be a file of the program.
 static void empty_file(std::uintptr_t lo, std::size_t bytes) {
   huge_forget(lo, bytes);
+  sites_emptied(lo, bytes);
   if (g_slot.private_now) return;
   if (!g_holes.touches(lo, lo + bytes)) {
     const long rc = sys::raw_advise(lo, bytes, MADV_REMOVE);

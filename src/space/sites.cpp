@@ -28,15 +28,20 @@ struct Entry {
   std::atomic<std::uintptr_t> last_missed{0};
 };
 
-// A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 10 ms a
-// rank at first, then a two-hundredth of its CPU time.
-constexpr std::int64_t kFirstBudget = std::int64_t{8} << 20;
+// A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 5 ms a
+// rank at first, then a two-hundredth of its CPU time. A new page of a site that sends costs 1.4 to 3 us more
+// than a private one, and saves 0.4 us whenever it is sent.
+constexpr std::int64_t kFirstBudget = std::int64_t{4} << 20;
 constexpr std::int64_t kBytesPerSecond = std::int64_t{4} << 20;
 // A byte that is sent from private memory costs about a tenth of what a byte on trial does (64 KiB to 1 MiB),
 // so a program that sends much may try much.
 constexpr std::size_t kMissedPerTried = 10;
 constexpr std::int64_t kMostSaved = std::int64_t{64} << 20;
 constexpr unsigned kDenialsPerLook = 64;
+
+// What a mark says of a page.
+constexpr std::uint8_t kInMessage = 1;  // one began there, since its block was made (Space::mark)
+constexpr std::uint8_t kWasUsed = 2;    // by a block that was freed: it is there already
 
 constexpr int kLeafShift = 30, kAddressBits = 48;
 constexpr std::size_t kLeafWords = (std::size_t{1} << kLeafShift) / kPage;
@@ -96,9 +101,8 @@ static std::uint64_t class_of(std::size_t bytes) {
 }
 
 // The last trial may be larger than what is left: it is earned before the next one.
-constexpr std::int64_t kLargestTrial = std::int64_t{32} << 20;
+constexpr std::size_t kLargestTrial = std::size_t{32} << 20;
 static bool pay(std::int64_t bytes) {
-  if (bytes > kLargestTrial) return false;
   if (g_trial_budget.load(std::memory_order_relaxed) <= 0) {
     if (++t_trial_denials % kDenialsPerLook != 0) return false;
     timespec time;
@@ -114,7 +118,8 @@ static bool pay(std::int64_t bytes) {
 
 static bool try_it(std::size_t bytes) {
   if (!g_joined.load(std::memory_order_relaxed)) return false;
-  return (bytes >= kHugePage && huge_is_cheap()) || pay(static_cast<std::int64_t>(bytes));
+  if (bytes >= kHugePage && huge_is_cheap()) return true;
+  return bytes <= kLargestTrial && pay(static_cast<std::int64_t>(bytes));
 }
 
 // A place that is met for the first time in this run. (Anonymous mmap has no caller.)
@@ -153,14 +158,32 @@ void site_made(Site site, std::uintptr_t lo, std::size_t bytes) {
     word->store(((lo + bytes - 1) / kPage - lo / kPage + 1) << 16 | site.id(), std::memory_order_relaxed);
 }
 
+// Of a block that is freed, or moved.
 static bool take_marks(std::uintptr_t lo, std::size_t bytes) {
   bool any = false;
   for (std::uintptr_t page = lo & ~(kPage - 1); page < lo + bytes; page += kPage) {
-    if (mark_of(page).load(std::memory_order_relaxed) == 0) continue;
-    mark_of(page).store(0, std::memory_order_relaxed);
-    any = true;
+    any = any || (mark_of(page).load(std::memory_order_relaxed) & kInMessage) != 0;
+    mark_of(page).store(kWasUsed, std::memory_order_relaxed);
   }
   return any;
+}
+
+void sites_emptied(std::uintptr_t lo, std::size_t bytes) {
+  if (g_marks == nullptr) return;
+  for (std::uintptr_t page = lo & ~(kPage - 1); page < lo + bytes; page += kPage)
+    if (mark_of(page).load(std::memory_order_relaxed) != 0) mark_of(page).store(0, std::memory_order_relaxed);
+}
+
+bool is_new_memory(std::uintptr_t lo, std::size_t bytes) {
+  return g_marks != nullptr && in_slot(lo, bytes) &&
+         (mark_of(lo + bytes - 1).load(std::memory_order_relaxed) & kWasUsed) == 0;
+}
+
+bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes) {
+  if (site.how() != Site::shares || g_marks == nullptr) return true;
+  if (g_sites[site.id()].state.load(std::memory_order_relaxed) == kKnown) return true;
+  if (bytes >= kHugePage && huge_is_cheap()) return true;
+  return (lo != 0 && !is_new_memory(lo, bytes)) || pay(static_cast<std::int64_t>(bytes));
 }
 
 // The site of the shared block that begins at `lo`, forgotten there; 0: none.

@@ -4,11 +4,12 @@
 // Which blocks are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small page
 // of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A site
 // is a call and a class of sizes, and is in one of four states:
-//   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, and what a
+//   on trial  its blocks are shared as long as the budget lasts: 4 MiB when the ranks join, and what a
 //             two-hundredth of the CPU time and a tenth of the bytes that are sent
 //             from private memory pay for; blocks that get huge pages for less than small ones
 //             cost need none of it
-//   sends     a block of it was in a message: all are shared
+//   sends     a block of it was in a message: all are shared that lie in pages which were used before, others
+//             out of the same budget
 //   private   a shared block of it was freed and no message had been in it: all are libc's
 //   known     an earlier run of the program saw it send (learned.hpp): all are shared, until one is freed
 //             that was in no message
@@ -47,6 +48,14 @@ void sites_keep();
 // before that stays.
 void sites_joined();
 bool sites_learn();
+// Whether a site that sends may have this block. Pages that no block has used before are paid for as those on
+// trial are; others cost nothing. Where not, the block is given back, and the program gets a private one.
+// lo 0: where it will lie is not known yet; of 0 bytes: whether any new page can be paid for.
+bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes);
+// Of the slot: no block has used it since its pages were last given back.
+bool is_new_memory(std::uintptr_t lo, std::size_t bytes);
+// The pages were given back to the kernel.
+void sites_emptied(std::uintptr_t lo, std::size_t bytes);
 // The site of a block that is about to be made. `resized`: in place of another one, which costs a copy, so
 // only sites that send share it.
 Site site_of(std::uintptr_t caller, std::size_t bytes, bool resized = false);

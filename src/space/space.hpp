@@ -75,7 +75,8 @@ class Space {
   // A message begins there (sites.hpp).
   void mark(std::uintptr_t offset) const {
     std::atomic<std::uint8_t>& page = marks_[offset / page_bytes];
-    if (page.load(std::memory_order_relaxed) == 0) page.store(1, std::memory_order_relaxed);
+    const std::uint8_t is = page.load(std::memory_order_relaxed);
+    if ((is & 1) == 0) page.store(is | 1, std::memory_order_relaxed);
   }
 
   int rank_ = 0;
