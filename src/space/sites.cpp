@@ -180,7 +180,7 @@ bool is_new_memory(std::uintptr_t lo, std::size_t bytes) {
 }
 
 bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes) {
-  if (site.how() != Site::shares || g_marks == nullptr) return true;
+  if (site.how() != Site::shares || site.id() == 0 || g_marks == nullptr) return true;
   if (g_sites[site.id()].state.load(std::memory_order_relaxed) == kKnown) return true;
   if (bytes >= kHugePage && huge_is_cheap()) return true;
   return (lo != 0 && !is_new_memory(lo, bytes)) || pay(static_cast<std::int64_t>(bytes));
