@@ -1,10 +1,11 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What one parallel region costs, to see what a binding tool adds to it. The body is empty but for a counter,
- * so nearly all of the time is the runtime's fork and join. --teams 2 times regions of two threads opened by
- * the initial thread; --teams 1x2 times the inner regions only, opened over and over inside one outer region.
- * The minimum over the batches is the undisturbed cost, the median shows how often it is disturbed. */
+ * The cost of one parallel region, to see the share of a binding tool in it. The body is empty but for a
+ * counter, so nearly all of the time is the runtime's fork and join. --teams 2 times regions of two threads
+ * opened by the initial thread; --teams 1x2 times the inner regions only, opened over and over inside one
+ * outer region. The minimum over the batches is the undisturbed cost, the median shows how often it is
+ * disturbed. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -46,7 +46,7 @@ constexpr std::size_t working_set = 256;
 constexpr std::size_t most_left = 64 << 10;  // bytes of emptied bags that may be under way for good
 static_assert(blocks % under_way == 0 && under_way % together == 0);
 
-// How a subject is called.
+// The calls of a subject.
 struct Way {
   void* (*get)(std::size_t bytes) = nullptr;
   void (*give)(void* block) = nullptr;
@@ -61,7 +61,7 @@ struct Pools {
     for (std::uint32_t i = 0; i < 2; ++i)
       pools[i] = std::make_unique<message::Pool>(&doors[i], i, 2, message::PoolMemory::of_process());
   }
-  // What is given back is at home at the end, but for emptied bags.
+  // Blocks that were given back are at home at the end, but for emptied bags.
   std::string lost() {
     for (auto& pool : pools) pool->flush();
     for (auto& pool : pools) {

@@ -150,12 +150,12 @@ struct Block : nc::Element<Block> {
 struct alignas(128) Line {
   std::atomic<int> value;
 };
-// Where PEs share no memory of messages. Forked ones: a mapping from before; by mpirun: seconds, measured
-// before the job, so that a change meanwhile is not seen.
+// The lines for PEs that share no memory of messages. Forked ones: a mapping from before; by mpirun: seconds,
+// measured before the job, so that a change meanwhile is not seen.
 Line* mapped_lines = nullptr;
 double line_before = -1;
-// Where this process starts all PEs, the CPUs it may use, asked before they are bound. PEs that take turns on
-// them are near now and far then: no batch would be of one state.
+// The CPUs of a process that starts all PEs, read before they are bound. PEs that take turns on them are near
+// now and far then: no batch would be of one state.
 int cpus_of_all = 0;
 struct Driver : nc::Element<Driver> {
   explicit Driver(bool quick) : quick(quick) {}
@@ -261,7 +261,7 @@ int run_others(const Options& options, const std::string& folder) {
            {std::to_string(elements), std::string(options.quick ? "20" : "60"), std::to_string(load.bytes)})
         words.push_back(word);
       if (load.touched) words.emplace_back("touched");
-      // Of a build for MPI the launcher, which the variable names, says how many.
+      // The launcher, which the variable names, gives the number of PEs of a build for MPI.
       if (!is_mpi && options.subject != "charm-mpi") words.push_back("+p" + std::to_string(options.pes));
       const double before = bench::line_time(cpus), median = bench::peers::run(words, why);
       if (median < 0) {

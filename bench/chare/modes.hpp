@@ -28,7 +28,7 @@ inline std::optional<nigh::chare::Options> options(const std::string& subject, i
     return nigh::chare::Options{.pes = 1, .mode = Mode::mpi, .framing = {65536, 65536}};
   if (subject == "nigh-mpi-alone")
     return nigh::chare::Options{.pes = 1, .mode = Mode::mpi, .framing = {65536, 0}};
-  // As it was started; of one PE it can only be told that it is to be no more.
+  // The options as it was started; a mode of one PE only means that it is to be no more.
   if (subject == "nigh-adaptive") return nigh::chare::Options{.pes = pes == 1 ? 1 : 0};
   if (subject == "nigh-threads" || subject == "nigh-fixed" || subject == "nigh-spoiled")
     return nigh::chare::Options{.pes = pes, .mode = Mode::threads};

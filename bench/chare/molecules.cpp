@@ -35,7 +35,7 @@ struct Plan {
 
 struct Cell;
 
-// Of a cell and its neighbour at offset 13 + x; y numbers the cell.
+// The pair of a cell and its neighbour at offset 13 + x; y numbers the cell.
 struct Pair : nc::Element<Pair> {
   Pair() = default;
   Pair(const Plan& plan, nc::Array<Cell> cells) : plan(plan), cells(cells) {}

@@ -45,7 +45,7 @@ static inline void molecules_at(const int cell[3], const int offset[3], int side
   }
 }
 
-/* How many particles a cell begins with, on a grid that keeps them apart. */
+/* The number of particles that a cell begins with, on a grid that keeps them apart. */
 static inline int molecules_begin(const int cell[3], int side, molecules_particle* out) {
   const int dense = cell[0] < side / 2 && cell[1] < side / 2 && cell[2] < side / 2;
   const int n = dense ? 5 : 3;
@@ -105,7 +105,7 @@ static inline void molecules_push(molecules_particle* all, int count, const doub
     }
 }
 
-/* Which neighbour's a particle is now (13: still this cell's), its place within the box. */
+/* The neighbour that a particle belongs to now (13: still this cell), its place within the box. */
 static inline int molecules_where(molecules_particle* p, const int cell[3], int side) {
   int n = 0;
   for (int d = 2; d >= 0; --d) {
@@ -201,7 +201,7 @@ static inline uint64_t molecules_serial(molecules_box* boxes, molecules_box* oth
     if (step == steps) return sum;
     if ((step + 1) % molecules_resort != 0) continue;
     for (int c = 0; c < cells; ++c) other[c].count = 0;
-    /* Who stays comes first, then who comes from neighbour 0, 1, .. */
+    /* Particles that stay come first, then those from neighbour 0, 1, .. */
     for (int pass = -1; pass < molecules_neighbours; ++pass)
       for (int c = 0; c < cells && pass != 13; ++c) {
         const int cell[3] = MOLECULES_CELL(c);

@@ -70,7 +70,7 @@ struct Loner : nc::Element<Loner> {
   std::vector<double> times;
 };
 
-// What a scheduler writes for each message to itself. Volatile: as if other code lay between.
+// The words that a scheduler writes for each message to itself. Volatile: as if other code lay between.
 struct State {
   void* volatile first = nullptr;
   void* volatile last = nullptr;

@@ -16,7 +16,7 @@ enum { stencil_steps = 120, stencil_hot_work = 40 };
 
 static inline double stencil_first(long x, long y) { return 0.001 * (double)((x * 37 + y * 61) % 1000); }
 
-/* Where the middle of the disc is at that step, along a diagonal; its radius is a quarter of the side. */
+/* The middle of the disc at that step, along a diagonal; its radius is a quarter of the side. */
 static inline int stencil_is_hot(long x, long y, long side, int step) {
   const long middle = side / 8 + side * 3 / 4 * step / stencil_steps, r = side / 4;
   return (x - middle) * (x - middle) + (y - middle) * (y - middle) < r * r;

@@ -192,7 +192,7 @@ inline void report(const char* program, const std::vector<Measured>& results, co
   std::printf("]}\n");
 }
 
-// Of a program with one consumer, on the first CPU.
+// The report of a program with one consumer, on the first CPU.
 inline void report(const char* program, const std::vector<Measured>& results, const std::vector<int>& cpus,
                    int producers, const std::string& error) {
   std::vector<int> placement = {cpus[0]};

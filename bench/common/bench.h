@@ -1,9 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the C benchmark programs share: the command line, a note of the PU each thread was seen on, and the
- * one line of JSON in which every program reports. The programs are plain OpenMP and know nothing of nigh, so
- * that whatever binds them (or nothing) can be compared on the very same binary. */
+ * The common parts of the C benchmark programs: the command line, a note of the PU each thread was seen on,
+ * and the one line of JSON in which every program reports. The programs are plain OpenMP and know nothing of
+ * nigh, so that any way to bind them (or none) can be compared on the very same binary. */
 #ifndef NIGH_BENCH_H
 #define NIGH_BENCH_H
 

@@ -65,7 +65,7 @@ std::size_t product(const Shape& n) {
   return all;
 }
 
-// What of a subject the measuring needs.
+// The parts of a subject that the measurement needs.
 struct Prepared {
   std::shared_ptr<void> held;  // plans and memory
   std::function<void()> pass;

@@ -1,10 +1,10 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the communication benchmarks share: the patterns (patterns.c) are written once over this table of
- * operations, and each way to communicate (an MPI library, nigh's own messages, CMA, copying in and out, UCX,
- * a plain memcpy as the limit) is one file that fills it. So every subject runs the same loops on the same
- * buffers. */
+ * The common parts of the communication benchmarks: the patterns (patterns.c) are written once over this
+ * table of operations, and each way to communicate (an MPI library, nigh's own messages, CMA, copying in and
+ * out, UCX, a plain memcpy as the limit) is one file that fills it. So every subject runs the same loops on
+ * the same buffers. */
 #ifndef NIGH_BENCH_PATTERNS_H
 #define NIGH_BENCH_PATTERNS_H
 

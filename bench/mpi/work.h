@@ -52,7 +52,7 @@ typedef struct effort {
 } effort;
 extern effort how;
 void measure(const char* name, operation run, work* w, double per);
-/* Of each size; states: 1 fresh buffers only, 2 cached ones as well. */
+/* One run for each size; states: 1 fresh buffers only, 2 cached ones as well. */
 void over_sizes(const char* what, operation run, const size_t* sizes, int count, work w, double per,
                 int states);
 

@@ -41,7 +41,7 @@ class DpdkRing {
     return true;
   }
 
-  // As many as there are, up to `most` (rte_ring_sc_dequeue_burst).
+  // Takes all that there are, up to `most` (rte_ring_sc_dequeue_burst).
   std::uint32_t dequeue_burst(T* to, std::uint32_t most) {
     const std::uint32_t head = consumer_.head.load(std::memory_order_relaxed);
     const std::uint32_t count = std::min(most, producers_.tail.load(std::memory_order_acquire) - head);

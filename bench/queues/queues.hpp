@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the queue benchmark needs of a queue: push(producer, item), flush(producer) and take(deliver), bound
-// at compile time, so that no call of ours stands in anybody's inner loop. subjects() has all that were there
-// when this was built.
+// The interface of a queue in the queue benchmark: push(producer, item), flush(producer) and take(deliver),
+// bound at compile time, so that no call of ours stands in anybody's inner loop. subjects() has all that were
+// there when this was built.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ enum class Batch {
   verify,   // as message, every byte and the order checked
 };
 
-// What a verifying consumer found.
+// The findings of a verifying consumer.
 struct Found {
   std::vector<std::size_t> next;
   std::size_t wrong = 0;

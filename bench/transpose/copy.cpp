@@ -47,7 +47,7 @@ Range share(std::size_t count, std::size_t grain, int part, int parts) {
 }
 
 enum class Move { copy, reorder, transpose, none };
-// What one of `parts` threads does of a move.
+// The share of one of `parts` threads in a move.
 using Work = std::function<void(Pair&, Move, int part, int parts)>;
 
 // The rows of part g of the reorder: i2l rows of i1l elements.
@@ -123,7 +123,7 @@ void prefetching(Pair& pair, Move move, int part, int parts) {
   by_runs(pair, move, part, parts, loop_run<true>);
 }
 
-// What careful programs write by hand.
+// The loop that careful programs write by hand.
 void tiles(Pair& pair, Move move, int part, int parts) {
   if (move != Move::transpose) return;
   constexpr std::size_t tile = 32;
@@ -141,7 +141,7 @@ void memcpys(Pair& pair, Move move, int part, int parts) {
           [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
 }
 
-// Whatever is asked for: a copy of as many bytes.
+// A copy of as many bytes, for any move.
 template <Stores stores>
 void limit(Pair& pair, Move, int part, int parts) {
   nigh_work(stores, pair, Move::copy, part, parts);
@@ -198,7 +198,7 @@ void openblas(Omatcopy omatcopy, Pair& pair, Move move, int part, int parts) {
   std::exit(2);
 }
 
-// What a subject does when it is asked for a copy, a reorder, a transpose.
+// The functions of a subject for a copy, a reorder, a transpose.
 struct Subject {
   Work work;
   std::array<Move, 3> does;

@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `nigh bench copy` has in files of its own: FFTW, and matrices transposed in their own memory.
+// The subjects of `nigh bench copy` with files of their own: FFTW, and matrices transposed in their own
+// memory.
 #pragma once
 
 #include <functional>

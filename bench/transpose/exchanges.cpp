@@ -14,8 +14,8 @@ using nigh::transpose::copy_part;
 using nigh::transpose::transpose_part;
 
 namespace {
-// What a careful program does for its machine: panels are turned into messages, some under way while the next
-// are made, and what has come is put in its place meanwhile.
+// The way of a careful program on its machine: panels are turned into messages, some under way while the next
+// are made, and received ones are put in their place meanwhile.
 struct Panels {
   std::size_t panels;  // for each rank
   nigh::transpose::Stores into_messages;
@@ -130,7 +130,7 @@ Prepared pipelined(Rows& m) {
   return {[kept] { kept->pass(); }};
 }
 
-// What is sent is a run of rows; what is received, for each of them a column of B.
+// A message is a run of rows; each of them becomes a column of B.
 Prepared alltoallw(Rows& m) {
   struct Types {
     std::vector<MPI_Datatype> out, in;

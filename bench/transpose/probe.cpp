@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `nigh machine --probe-mpi` starts on the ranks of an MPI library: messages between nodes and on them,
-// barriers, copying and transposing, all nodes at once, as a transpose will be. Ranks that take no part in
-// something sleep meanwhile: a program with fewer ranks would not have them. Figures are medians of a few
-// batches; the whole takes less than two seconds. What they mean is fitted by nigh (machine/mpi_fit.hpp).
+// The program that `nigh machine --probe-mpi` starts on the ranks of an MPI library: messages between nodes
+// and on them, barriers, copying and transposing, all nodes at once, as in a transpose. Ranks that take no
+// part in something sleep meanwhile: a program with fewer ranks would not have them. Figures are medians of a
+// few batches; the whole takes less than two seconds. nigh fits them (machine/mpi_fit.hpp).
 #include <mpi.h>
 #include <unistd.h>
 

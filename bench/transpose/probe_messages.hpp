@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What messages between nodes take, in the two ways that a transpose sends them. Included by the probe alone.
+// The times of messages between nodes, in the two ways that a transpose sends them. Included by the probe
+// alone.
 #pragma once
 
 #include <memory>

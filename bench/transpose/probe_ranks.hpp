@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which ranks measure what: one on each node, or all, while the others sleep; and how often, so that a median
-// is of use. Included by the probe alone.
+// The ranks that measure: one on each node, or all, while the others sleep; and the number of repetitions, so
+// that a median is of use. Included by the probe alone.
 #pragma once
 
 #include <mpi.h>
@@ -124,7 +124,7 @@ double Some::batch(Calls kind, int calls, const std::function<void()>& once) con
   return all / calls;
 }
 
-// Of what is short one call is mostly the clock and the barrier.
+// The number of calls: one short call is mostly the clock and the barrier.
 int calls_of(double seconds) {
   return std::clamp(static_cast<int>(shortest_batch / std::max(seconds, 1e-7)), 1, 1000);
 }

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What all subjects of `nigh bench transpose` share: a rank's rows of A and of B, and a way to transpose that
-// has been made ready.
+// The common parts of all subjects of `nigh bench transpose`: a rank's rows of A and of B, and a way to
+// transpose that has been made ready.
 #pragma once
 
 #include <mpi.h>

@@ -86,7 +86,7 @@ bool report(const Rows& m, int threads, const char* method, const Measured& meas
   return all_right != 0;
 }
 
-// What is timed for ours is its total alone: its steps overlap.
+// Ours is timed by its total alone: its steps overlap.
 bool method(Rows& m, const char* name, decltype(&nigh_transpose_mpi) make, int threads, int passes) {
   std::memset(m.b, 0, m.bytes_b());
   const std::unique_ptr<nigh_transpose, void (*)(nigh_transpose*)> plan(
@@ -113,7 +113,7 @@ bool shape(std::size_t rows, std::size_t columns, int threads, int passes) {
   return method(m, "one-pass", nigh_transpose_mpi, threads, passes) && steps_right;
 }
 
-// Of a rank, so that all CPUs that the ranks of a node may use are used.
+// The CPUs of a rank, so that all CPUs that the ranks of a node may use are used.
 int all_cpus(MPI_Comm node) {
   cpu_set_t mine, all;
   CPU_ZERO(&mine);

@@ -52,7 +52,8 @@ inline void after(double seconds, const Callback& then) { core::after(seconds, t
 
 [[nodiscard]] inline Callback finish_callback() { return {Callback::Kind::finish, {}, 0, {}}; }
 
-// How contributions are put together, item by item, in no particular order. Write your own as such a struct.
+// The way in which contributions are combined, item by item, in no particular order. Write your own as such a
+// struct.
 struct Sum {
   template <class T>
   void operator()(T& into, const T& from) const {
@@ -245,7 +246,7 @@ class Section {
   std::vector<Index> elements_;
 };
 
-// What chares derive from: struct Cell : Element<Cell>.
+// The base class of chares: struct Cell : Element<Cell>.
 template <class T>
 class Element : public core::ElementBase {
  public:
@@ -310,9 +311,9 @@ struct Options {
   bool comm_thread = false;   // shm, mpi: a thread beside the PEs sends and receives; else the first PE does
   const char* trace = nullptr;  // a file for what the PEs have done: see docs/chare.md
   double progress = 0;  // seconds between lines on standard error that say how far the job is; 0: none
-  // Of messages between nodes, in bytes: those of one round go together, in frames of at most `piece` (1024
-  // to 65536) but for one message that is longer, those above `most_framed` (0 to 65536) alone. 0, 0: as
-  // measured when the job starts. What the first process that gives it says holds for all.
+  // Framing of messages between nodes, in bytes: the messages of one round go together, in frames of at most
+  // `piece` (1024 to 65536) unless one message is longer; messages above `most_framed` (0 to 65536) go alone.
+  // 0, 0: as measured when the job starts. The values of the first process that sets them hold for all.
   struct Framing {
     std::uint32_t piece = 0, most_framed = 0;
   } framing = {};

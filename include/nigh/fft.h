@@ -52,10 +52,10 @@ size_t nigh_fft_factor(size_t n);
 int nigh_fft_execute(nigh_fft* plan);
 void nigh_fft_destroy(nigh_fft* plan);
 
-/* How a plan does it, one line each, as snprintf: returns the characters wanted; -1: there is no memory. */
+/* The steps of a plan, one line each, as snprintf: returns the characters wanted; -1: there is no memory. */
 int nigh_fft_explain(const nigh_fft* plan, char* text, size_t bytes);
 
-/* Of the calling thread's last call that failed. */
+/* The reason why the calling thread's last failed call did. */
 const char* nigh_fft_why(void);
 
 #ifdef __cplusplus

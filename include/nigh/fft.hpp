@@ -51,7 +51,7 @@ struct Real<std::complex<T>> : Real<T> {
 template <class Array>
 using Element = std::remove_cv_t<std::ranges::range_value_t<Array>>;
 
-// What the types of both arrays say: float or double, real or complex.
+// The properties of the types of both arrays: float or double, real or complex.
 template <class In, class Out>
 constexpr unsigned flags_of(int sign) {
   using I = Real<Element<In>>;
@@ -68,7 +68,7 @@ constexpr unsigned flags_of(int sign) {
 using FftShape = std::vector<std::size_t>;
 
 #ifdef MPI_VERSION
-// What this rank has.
+// The part of an array that this rank has.
 struct FftParts {
   FftParts(MPI_Comm comm, const FftShape& n, int sign, unsigned flags = 0, bool in_place = false) {
     if (nigh_fft_mpi_share(static_cast<int>(n.size()), n.data(), sign, flags, in_place ? 1 : 0, comm, &in,

@@ -16,16 +16,16 @@
 extern "C" {
 #endif
 
-/* What a rank has of an array: `rows` of them from `first` on, each of `row` elements without gaps, and the
- *  bytes that these need. One dimension: the rows are those of nigh_fft_factor() (of n / 2, if real); of a
- * spectrum of reals the last rank has one element more, behind its rows. What goes back has the parts of what
- * goes forward. */
+/* The part of an array that a rank has: `rows` of them from `first` on, each of `row` elements without
+ * gaps, and the bytes that these need. One dimension: the rows are those of nigh_fft_factor() (of n / 2,
+ * if real); of a spectrum of reals the last rank has one element more, behind its rows. The way back has
+ * the parts of the way forward. */
 typedef struct nigh_fft_part {
   size_t first, rows, row, bytes;
 } nigh_fft_part;
 
-/* Of `in` and of `out`; either may be NULL. in_place: for real transforms, where it makes rows longer.
- * Returns -1 for what can't be planned. */
+/* The parts of `in` and of `out`; either may be NULL. in_place: for real transforms, where it makes rows
+ * longer. Returns -1 for a transform that can't be planned. */
 int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags, int in_place, MPI_Comm comm,
                        nigh_fft_part* in, nigh_fft_part* out);
 
@@ -34,10 +34,10 @@ int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags
 nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags, void* in, size_t in_bytes,
                        void* out, size_t out_bytes, MPI_Comm comm, int threads);
 
-/* Of an array of n[0] x n[1] x n[2] elements over a grid of p x q ranks, as pencils (nigh/transpose_mpi.h):
- * in and out lie along axis 2, a transposed one along axis 0. What a rank has is said by
- * nigh_transpose_pencils_share(), of a real transform for n[2] / 2 + 1 complex elements; its reals are the
- * same pencils with n[2] of them. in and out do not overlap. */
+/* Transforms an array of n[0] x n[1] x n[2] elements over a grid of p x q ranks, as pencils
+ * (nigh/transpose_mpi.h): in and out lie along axis 2, a transposed one along axis 0.
+ * nigh_transpose_pencils_share() gives the part of a rank, of a real transform for n[2] / 2 + 1 complex
+ * elements; its reals are the same pencils with n[2] of them. in and out do not overlap. */
 nigh_fft* nigh_fft_mpi_pencils(const size_t n[3], int p, int q, int sign, unsigned flags, void* in,
                                size_t in_bytes, void* out, size_t out_bytes, MPI_Comm comm, int threads);
 

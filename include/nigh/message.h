@@ -42,8 +42,8 @@ typedef struct nigh_status {
   int error;
 } nigh_status;
 
-/* Of a message that is not in one piece: elements `extent` bytes apart, each of the same blocks. Blocks must
- * be in heap memory and stay until the message has been sent or received. */
+/* The layout of a message that is not in one piece: elements `extent` bytes apart, each of the same
+ * blocks. Blocks must be in heap memory and stay until the message has been sent or received. */
 typedef struct nigh_block {
   ptrdiff_t offset;
   size_t bytes;
@@ -82,7 +82,7 @@ int nigh_test(nigh_request* request, int* ended, nigh_status* status);
 /* The first error, if any; `statuses` holds `count`, or is NULL. */
 int nigh_waitall(size_t count, nigh_request* requests, nigh_status* statuses);
 
-/* What the next receive of that source and tag would get; nigh_iprobe does not wait for it. */
+/* The message that the next receive of that source and tag would get; nigh_iprobe does not wait for it. */
 int nigh_probe(int from, int tag, nigh_status* status);
 int nigh_iprobe(int from, int tag, int* there, nigh_status* status);
 

@@ -19,8 +19,8 @@ int nigh_plan_abi(void);
 
 typedef struct nigh_planner nigh_planner;
 
-/* Where one thread of a team belongs. All numbers are the OS's own; -1 where the machine has no such number.
- */
+/* The place of one thread of a team. All numbers are the OS's own; -1 where the machine has no such
+ * number. */
 typedef struct nigh_place {
   int pu;        /* the PU to bind to */
   int core;      /* its core, by logical number (0 .. cores-1) over the machine */

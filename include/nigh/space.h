@@ -32,8 +32,8 @@ int nigh_space_join(int timeout_ms);
 int nigh_space_rank(void);
 int nigh_space_size(void);
 
-/* Whether `rank` can be reached; true for this rank itself. And whether its process still runs (a system
- * call: not for tight loops); true for ranks of which nothing is known. */
+/* True (1) if `rank` can be reached, as this rank itself always can. And true if its process still runs (a
+ * system call: not for tight loops), or if nothing is known of it. */
 int nigh_space_reachable(int rank);
 int nigh_space_alive(int rank);
 
@@ -59,7 +59,8 @@ void nigh_space_release(void* data);
 /* One sentence: why there is no space, or why some ranks are missing; "" when all is well. */
 const char* nigh_space_why(void);
 
-/* What is shared, what fell back and how often, one line each, as snprintf: returns the characters wanted. */
+/* The memory that is shared, and the fallbacks and their counts, one line each, as snprintf: returns the
+ * characters wanted. */
 int nigh_space_explain(char* text, size_t bytes);
 
 #ifdef __cplusplus

@@ -45,10 +45,10 @@ nigh_transpose* nigh_transpose_copy_many(size_t matrices, size_t rows, size_t co
 int nigh_transpose_execute(nigh_transpose* plan);
 void nigh_transpose_destroy(nigh_transpose* plan);
 
-/* How a plan does it, one line each, as snprintf: returns the characters wanted; -1: there is no memory. */
+/* The steps of a plan, one line each, as snprintf: returns the characters wanted; -1: there is no memory. */
 int nigh_transpose_explain(const nigh_transpose* plan, char* text, size_t bytes);
 
-/* Of the calling thread's last call that failed. */
+/* The reason why the calling thread's last failed call did. */
 const char* nigh_transpose_why(void);
 
 #ifdef __cplusplus

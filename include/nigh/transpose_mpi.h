@@ -20,8 +20,8 @@
 extern "C" {
 #endif
 
-/* Which rows of A, and which of its columns, that is rows of B, this rank has. Any pointer may be NULL. Of a
- * communicator that is none, before MPI_Init too: zeros. */
+/* The rows of A, and its columns (rows of B), that this rank has. Any pointer may be NULL. Zeros for a
+ * communicator that is none, and before MPI_Init. */
 void nigh_transpose_mpi_share(size_t rows, size_t columns, MPI_Comm comm, size_t* first_row,
                               size_t* row_count, size_t* first_column, size_t* column_count);
 
@@ -66,7 +66,7 @@ nigh_transpose* nigh_transpose_pencils(const size_t n[3], int p, int q, int from
 nigh_transpose* nigh_transpose_mpi_three_steps(size_t rows, size_t columns, size_t element_bytes,
                                                const void* a, size_t a_bytes, void* b, size_t b_bytes,
                                                MPI_Comm comm, int threads);
-/* What this rank's last pass of such a plan took. -1: another plan. */
+/* The times of this rank's last pass of such a plan. -1: another plan. */
 typedef struct nigh_transpose_seconds {
   double local_reorder, on_node, between_nodes, local_transpose;
 } nigh_transpose_seconds;

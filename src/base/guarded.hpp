@@ -27,7 +27,7 @@ class Why {
   std::array<char, 1024> text_{};
 };
 
-// What work() returns, or, told why by tell(const char*), which does not throw, `failed`.
+// Returns the result of work(), or `failed` after tell(const char*), which does not throw, has reported why.
 template <class Work, class Tell, class Failed>
 auto guarded(const Work& work, const Tell& tell, Failed failed) -> decltype(work()) {
   try {

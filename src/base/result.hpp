@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How anything in nigh fails. A function that can fail on input or on the machine returns Result<T>;
-// its Error carries one complete sentence (what, where, what to do) written where the cause was
-// detected, so that callers pass it up unchanged and the command prints it exactly once. A broken
-// invariant is not an Error: NIGH_CHECK stops at once, in every build type, since going on would
-// place threads on wrong data. (Code loaded into a user's process never uses NIGH_CHECK.)
+// Errors in nigh. A function that can fail on input or on the machine returns Result<T>; its Error carries
+// one complete sentence (what, where, what to do) written where the cause was detected, so that callers pass
+// it up unchanged and the command prints it exactly once. A broken invariant is not an Error: NIGH_CHECK
+// stops at once, in every build type, since going on would place threads on wrong data. (Code loaded into a
+// user's process never uses NIGH_CHECK.)
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether this CPU has what is compiled for wider vectors: what compilers and Highway take for granted with
-// AVX2 (its HWY_AVX2) and with AVX-512 (HWY_AVX3).
+// Tests of this CPU for the wider vectors that code is compiled for: the features that compilers and Highway
+// imply by AVX2 (its HWY_AVX2) and by AVX-512 (HWY_AVX3).
 #pragma once
 
 #if defined(__x86_64__)

@@ -64,7 +64,7 @@ void spread(std::vector<Item*>& items, const std::vector<Pes>& parts, const std:
   std::priority_queue<Filled, std::vector<Filled>, std::greater<>> emptiest;
   for (std::size_t i = 0; i < parts.size(); ++i) emptiest.push({filled(i, 0), i});
   for (const Offer& offer : offers) {
-    // What has been put back somewhere else is here still, with less than it has.
+    // An element that was put back elsewhere is still in the list, with less than it has now.
     while (emptiest.top().first < filled(emptiest.top().second, 0)) {
       const std::size_t i = emptiest.top().second;
       emptiest.pop();

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which elements should be where, given what each has cost: level by level from the outermost (sockets, NUMA
-// nodes, shared caches, PEs), so that nothing crosses a border but what a whole group has too much of. Within
-// a level by greed: the largest surplus first, to whoever has least. Pure.
+// The choice of a PE for each element, given its cost: level by level from the outermost (sockets, NUMA
+// nodes, shared caches, PEs), so that only the surplus of a whole group crosses a border. Within a level by
+// greed: the largest surplus first, to the member that has least. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What balance() promises, on made-up and random loads.
+// The promises of balance(), on made-up and random loads.
 #include "chare/balance.hpp"
 
 #include <gtest/gtest.h>

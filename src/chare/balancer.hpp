@@ -57,7 +57,7 @@ class Balancer {
   core::ElementBase* unpack(core::Header* message);
   void send(Elements& elements, core::ElementBase* element, const Move& move);
   void look(std::uint16_t array);
-  // What elements of other arrays have cost here since the last time.
+  // The cost of elements of other arrays here since the last call.
   [[nodiscard]] std::uint64_t take_others(Elements& elements);
 
   Pe& pe_;

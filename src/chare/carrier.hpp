@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How messages go between processes that share no memory: as bytes, in their order. One thread of a process
-// drives it. Two exist: carrier_shm.hpp (POSIX shared memory, copied in and out) and, in libraries of their
-// own for each MPI, carrier_mpi.cpp.
+// Transport of messages between processes that share no memory: as bytes, in their order. One thread of a
+// process drives it. Two exist: carrier_shm.hpp (POSIX shared memory, copied in and out) and, in libraries of
+// their own for each MPI, carrier_mpi.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace nigh::chare {
 
 inline constexpr std::uint32_t carrier_version = 2;
 
-// How messages to one process go together. In bytes.
+// Sizes, in bytes, by which messages to one process are put into frames.
 struct Framing {
   static constexpr std::uint32_t least = 4096, sizes = 5;  // 4 to 64 KiB
   static constexpr std::uint32_t most = least << (sizes - 1);
-  // Where all there is at one time is up to least << i: in pieces of so many.
+  // Frame size while all that waits is at most least << i bytes.
   std::uint32_t piece[sizes] = {most, most, most, most, most};
   std::uint32_t most_framed = 8192;  // longer messages go alone, from where they lie
   Framing() = default;
@@ -39,7 +39,7 @@ struct Framing {
 class Carrier {
  public:
   static constexpr unsigned most_at_once = 64;  // they run meanwhile
-  // Whose messages they are.
+  // The owner of the messages.
   class Owner {
    public:
     Owner() = default;
@@ -57,7 +57,7 @@ class Carrier {
       return true;
     }
     virtual void sent(void* memory) = 0;  // of a message, or attached: it may be used again
-    // Whatever comes is dropped.
+    // All messages that arrive are dropped.
     [[nodiscard]] virtual bool drops() const { return false; }
 
    protected:
@@ -75,22 +75,24 @@ class Carrier {
   [[nodiscard]] std::uint32_t neighbour() const { return neighbour_; }
   [[nodiscard]] std::uint32_t neighbours() const { return neighbours_; }
 
-  // What each process says, by all of them at the same time and before any message; a few kilobytes.
+  // Every process contributes a text, all at the same time and before any message; a few kilobytes.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
   virtual void send(std::uint32_t to, core::Header* message, Owner& owner) = 0;
   // Memory aligned to 16 where such a message can be written instead, before the next call here, and is sent
   // by that; null: it has to go by send().
   virtual void* room(std::uint32_t /*to*/, std::size_t /*bytes*/) { return nullptr; }
-  // Whether so many bytes that a message to there points to had better go with it, as they lie. Then: belongs
-  // to the next message to there, where its address, of memory for messages there, will stand at that offset.
+  // True if that many bytes which a message to `to` points to had better go with it, from where they lie.
+  // They then belong to the next message to `to`, which holds the address of the memory for them at that
+  // offset.
   [[nodiscard]] virtual bool attaches(std::uint32_t /*to*/, std::size_t /*bytes*/) const { return false; }
   virtual void attach(std::uint32_t /*to*/, void* /*data*/, std::size_t /*bytes*/, std::size_t /*offset*/) {}
-  // What is best to `partner`, who calls this at the same time, as measured; and what is done from now on.
+  // The framing that is best to `partner`, which makes the same call at the same time, as measured; it is
+  // used from now on.
   virtual Framing measure(std::uint32_t /*partner*/) { return {}; }
   virtual void set_framing(const Framing& /*framing*/) {}
   // For the user: how messages go. Empty: there is nothing to choose.
   [[nodiscard]] virtual std::string told() const { return {}; }
-  // What was sent is on its way without another send().
+  // Messages that were sent leave without another send().
   virtual void flush() = 0;
   // Sends and receives what it can at once, of what has come up to most_at_once from each. False: there was
   // nothing to do.
@@ -105,7 +107,7 @@ class Carrier {
   std::uint32_t process_ = 0, processes_ = 1, neighbour_ = 0, neighbours_ = 1;
 };
 
-// Of libnigh-chare-MPI.so. Null, and why: it can't be.
+// Exported by libnigh-chare-MPI.so. Null, and `why`: the transport can't be made.
 using MakeCarrier = Carrier* (*)(std::uint32_t version, bool serialized, char* why, std::size_t why_bytes);
 extern "C" __attribute__((visibility("default"))) Carrier* nigh_chare_carrier(std::uint32_t version,
                                                                               bool serialized, char* why,

@@ -8,8 +8,8 @@
 //
 //     frame:  message | message | mark of a large one | message          then the large ones, in their order
 //
-// What a message points to is attached to it: it goes as large messages do, its mark stands in front of the
-// message.
+// Memory that a message points to is attached to it: it goes as large messages do, and its mark stands in
+// front of the message.
 // So MPI's order of frames, and of large messages, is the order in which all of them were sent.
 #include <mpi.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ enum Tag { framed = 1, alone = 2, measured = 3 };
 
 using Frame = std::unique_ptr<char[]>;
 
-// Of what stands there in a frame: a message, or the mark of a large one.
+// The size of an entry of a frame: a message, or the mark of a large one.
 std::size_t bytes_of(const char* at) {
   const auto* const head = reinterpret_cast<const core::Header*>(at);
   return head->units > 0 ? head->bytes() : sizeof *head;
@@ -250,7 +250,7 @@ void MpiCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
   mark(to, message, bytes);
 }
 
-// Of none that is here, which `units` says.
+// For a PE that is not here, which `units` says.
 core::Header* MpiCarrier::mark(std::uint32_t to, void* memory, std::size_t bytes) {
   auto* const out = new (place(to, sizeof(core::Header))) core::Header{};
   out->element = bytes;

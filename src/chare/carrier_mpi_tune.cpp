@@ -23,8 +23,8 @@ class Trial {
     requests_.reserve(1 + Framing::most / least_alone);
   }
 
-  // What is best of `count` ways, each timed in turn; the first one if none is clearly better. As measured by
-  // the one that begins.
+  // The best of `count` ways, each timed in turn; the first one if none is clearly better. The measurement of
+  // the process that begins counts.
   template <class Way>
   int best(int count, Way way) {
     std::vector<std::array<double, rounds>> times(static_cast<std::size_t>(count));

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How messages had better be put into frames between two processes that MPI connects. What it takes to start
-// one more message and to copy one out of a frame, and where an MPI leaves its eager protocol, differ by a
-// hundred times between networks, so all of it is measured when the job starts.
+// The choice of frames for messages between two processes that MPI connects. The cost of one more message,
+// the cost of a copy out of a frame, and the end of an MPI's eager protocol differ by a hundred times between
+// networks, so all of it is measured when the job starts.
 #pragma once
 
 #include <mpi.h>

@@ -50,7 +50,7 @@ NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Frami
   path = mpi_->exchange(path)[first];
   if (count > 1 && process_ != first && !path.empty())
     if (auto opened = ShmCarrier::open(path, count)) shm_ = std::move(*opened);
-  // Whether it has that memory, and how it was told to frame messages: the first that was decides for all.
+  // Says if the process has that memory, and its wish for frames: the first wish decides for all.
   std::string mine = shm_ ? "y" : "n";
   if (framing) mine.append(reinterpret_cast<const char*>(&*framing), sizeof *framing);
   std::optional<Framing> given;

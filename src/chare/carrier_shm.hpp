@@ -22,7 +22,7 @@ class ShmCarrier final : public Carrier {
  public:
   // Before the others are forked, or for others to open(). Errors: no memory (a full /dev/shm).
   static Result<std::unique_ptr<ShmCarrier>> make(std::uint32_t processes);
-  // What another process of this user and node has made, as long as that has it open. Errors: io.
+  // Opens the file of another process of this user and node, while that has it open. Errors: io.
   static Result<std::unique_ptr<ShmCarrier>> open(const std::string& path, std::uint32_t processes);
   [[nodiscard]] std::string path() const;
   void close_path();

@@ -31,7 +31,7 @@ Header* message_of(std::size_t bytes) {
   return out;
 }
 
-// What one process sends another: of any size, and which the other can make again from the number alone.
+// A message of any size that the receiver can make again from its number alone.
 Header* made(std::uint32_t from, std::uint32_t to, std::uint32_t number) {
   std::mt19937 random(from * 7919 + to * 104729 + number);
   const std::size_t most = number % 50 == 7 ? std::size_t{3} << 20 : number % 5 == 0 ? 40000 : 200;

@@ -42,7 +42,7 @@ struct Cluster {
   [[nodiscard]] std::uint32_t driver() const { return has_thread ? local() : 0; }
 };
 
-// Of messages that came from other processes. (Queues write a producer's number themselves when they need
+// The producer of messages from other processes. (Queues write a producer's number themselves when they need
 // it.)
 inline constexpr std::uint32_t far_producer = UINT32_MAX;
 
@@ -50,7 +50,7 @@ struct alignas(16) Address {  // the last of a parcel
   std::uint32_t pe = 0;
   std::uint32_t attached = 0;  // so many stand in front of it
 };
-// What a buffer in a parcel holds. On its way to the driver; then the carrier has it.
+// The contents of a buffer in a parcel: the driver's on its way, then the transport's.
 struct alignas(16) Attached {
   void* data = nullptr;
   std::uint32_t bytes = 0;
@@ -76,10 +76,10 @@ void each_attached(const core::Header* parcel, Use&& use) {
   }
 }
 
-// Where parcels leave and enter, used by the driver alone.
+// The gate through which parcels leave and enter, used by the driver alone.
 class Gate final : public Carrier::Owner {
  public:
-  // What the driver does with what came for a PE of this process, and when there is no memory for it.
+  // The driver's actions for a message to a PE of this process, and for one that there is no memory for.
   struct Use {
     std::function<void(std::uint32_t pe, core::Header*)> hand_in;
     // The same of one that lies in the carrier's memory. False: there is no memory.
@@ -90,7 +90,7 @@ class Gate final : public Carrier::Owner {
       : cluster_(cluster), pool_(pool), use_(std::move(use)) {}
 
   void send(core::Header* parcel);
-  // Where a parcel for `pe` may be written instead (Carrier::room).
+  // Memory into which a parcel for `pe` may be written instead (Carrier::room).
   void* room(std::uint32_t pe, std::size_t bytes) {
     return cluster_.carrier->room(cluster_.process_of(pe), bytes);
   }

@@ -36,7 +36,7 @@ const sys::LauncherVariables* launcher() {
   return nullptr;
 }
 
-// What a process tells the others of its PEs.
+// The description of its PEs that a process gives to others.
 struct Card {
   std::uint64_t digest = 0;
   std::uint32_t free_places = 0;  // space::CommonRange
@@ -55,7 +55,7 @@ bool spans_nodes(int here) {
   return started_by_mpi() > here || (started_by_mpi() > 1 && sys::pretended_nodes() > 1);
 }
 
-// Where all PEs run, and that they run one program.
+// Tells all PEs where the others run, and that they run one program.
 bool Pe::meet() {
   Card card;
   card.digest = entries_.digest;

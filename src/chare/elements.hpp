@@ -88,8 +88,8 @@ class Elements {
   std::unordered_map<std::uint64_t, std::vector<core::Header*>> waiting_;
 
  public:  // not among what each message needs
-  // Of a file, if it was restored: its ids in the jobs before, the last one's first, and how often it has
-  // been by now.
+  // For an array that was restored from a file: its ids in earlier jobs, the last one first, and the number
+  // of restorations.
   std::vector<core::ArrayId> names;
   std::uint16_t restored = 0;
   // ns, for balance(): what its elements have cost here until they were measured; what those of all other
@@ -99,7 +99,7 @@ class Elements {
 
 // Elements of an array in all, but for sparse ones.
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 31;
-// Whether an array of that shape can be.
+// True if there can be an array of that shape.
 bool can_be(const Shape& shape);
 
 // "[3]", "[3, 4, 5]"; "8", "8 x 8".

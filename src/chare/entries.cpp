@@ -29,7 +29,7 @@ std::vector<const Item*> numbered(Item* first, std::uint64_t& digest) {
   return {items.begin(), items.end()};
 }
 
-// What is behind the last `sign` of the compiler's "[with ...]", up to its end or the next parameter.
+// The text behind the last `sign` of the compiler's "[with ...]", up to its end or the next parameter.
 std::string_view behind(std::string_view text, std::string_view sign) {
   const std::size_t at = text.find(sign);
   if (at == std::string_view::npos) return text;

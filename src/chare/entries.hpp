@@ -16,8 +16,8 @@ namespace nigh::chare {
 // Numbers from here on are the runtime's own messages.
 inline constexpr std::uint16_t first_system_entry = 0xff00;
 
-// What a block of a pool was got for: the number of an entry method or of a message of the runtime, or one of
-// these. `message_tag`: what came from another process, or as a copy that has to wait here.
+// The purpose of a block of a pool: the number of an entry method or of a message of the runtime, or one of
+// these. `message_tag`: a message from another process, or a copy that has to wait here.
 inline constexpr std::uint32_t buffer_tag = 0x10000, message_tag = 0x10001;
 inline constexpr std::uint32_t bags_tag = 0x10002;  // the pool's own
 // In accounts the runtime's own messages are one.
@@ -31,7 +31,8 @@ struct Entries {
   std::vector<const core::Type*> types;
   std::uint64_t digest = 0;  // of all names
 
-  // Of an entry method by its name: the same in another build of the program. And back; false: there is none.
+  // The number of an entry method by its name, the same in another build of the program. And back; false:
+  // there is none.
   [[nodiscard]] std::uint64_t mark_of(std::uint16_t entry) const;
   [[nodiscard]] bool find(std::uint64_t mark, std::uint16_t& entry) const;
 
@@ -39,7 +40,7 @@ struct Entries {
   static const Entries& all();
 };
 
-// As a person would write it: "Cell::receive", "Cell(int)".
+// The name as a person would write it: "Cell::receive", "Cell(int)".
 std::string name_of(const core::Entry& entry);
 std::string name_of(const core::Type& type);  // "Cell"
 

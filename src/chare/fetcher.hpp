@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a buffer holds lies in the cache of the PE that wrote it. Code that reads it waits for one line after
-// the other, as far as the CPU does not see it coming; all of its lines asked for at once come several times
-// as fast where PEs are far from each other. Whether an entry method reads its buffers at all nobody says,
-// and what is fetched for nothing is lost: so runs that take long are timed both ways, for each method and
-// each size, and what takes less is done, with another look now and then.
+// The contents of a buffer lie in the cache of the PE that wrote it. Code that reads it waits for one line
+// after the other, as far as the CPU does not see it coming; all of its lines requested at once come several
+// times as fast where PEs are far from each other. Nobody says whether an entry method reads its buffers at
+// all, and a fetch for nothing is lost: so long runs are timed both ways, for each method and each size, and
+// the faster way is used, with another look now and then.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@ namespace nigh::chare {
 
 namespace {
 
-// How many of so many runs fetch, if these are the times.
+// The number of runs that fetch, with these times.
 int fetched(Fetcher& fetcher, std::uint16_t entry, std::size_t bytes, int runs, std::int64_t without,
             std::int64_t with) {
   int out = 0;

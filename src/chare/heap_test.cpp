@@ -79,7 +79,7 @@ TEST(ChareExtents, OtherJobsEpochsAreLeftAlone) {
   EXPECT_EQ(extents.take(bytes), nullptr);
 }
 
-// What was put into a heap: where, how much, aligned to what, and what the bytes say.
+// An allocation in a heap: its place, size and alignment, and the bytes written there.
 struct Shadow {
   struct Block {
     std::size_t bytes, align;

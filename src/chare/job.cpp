@@ -25,7 +25,7 @@
 #include "space/thread_space.hpp"
 #include "sys/os.hpp"
 
-// Of libnigh-space.so, which is there if `nigh run -n` preloaded it.
+// From libnigh-space.so, which is there if `nigh run -n` preloaded it.
 #pragma weak nigh_space_join
 #pragma weak nigh_space_size
 #pragma weak nigh_space_why

@@ -20,7 +20,7 @@ int run_threads(core::Settings settings, const sys::Places& places, space::Commo
 // Forks, a PE each; returns in the first.
 int run_forked(const core::Settings& settings, void (*main)(void*), void* argument);
 int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argument);
-// How many processes mpirun or srun has started, as the environment tells; 0: it was neither.
+// The number of processes that mpirun or srun has started, by the environment; 0: it was neither.
 int started_by_mpi();
 // More than those of this node, which are so many; or that is pretended (NIGH_MPI_FAKE_NODES).
 bool spans_nodes(int here);

@@ -20,7 +20,7 @@ namespace nigh::chare {
 
 using core::Header;
 
-// What a PE shows the others (space::Root::chare), in memory of the space.
+// The words that a PE shows the others (space::Root::chare), in memory of the space.
 struct alignas(128) Mailbox {
   message::PoolDoor door;
   message::InboxMemory<> inbox;
@@ -97,7 +97,7 @@ struct Timer {
   bool operator<(const Timer& other) const { return at > other.at; }
 };
 
-// What PEs of one job have in common.
+// The properties that all PEs of one job have in common.
 struct Kind {
   message::PoolMemory pool;   // memory that all of them reach
   message::RingMemory rings;  // the same, aligned to a line

@@ -162,8 +162,8 @@ void Mover::ended(Found found) {
   finish(11);
 }
 TEST_P(MovingOnPes, ElementsMoveWhileMessagesAreUnderWay) {
-  // Whether it pays to move is measured: an element whose PE lost its CPU in it outweighs all others, and
-  // then nothing moves, in one job or two, but not in each of many.
+  // Moving is measured: an element whose PE lost its CPU in it outweighs all others, and then nothing moves,
+  // in one job or two, but not in each of many.
   const int most_jobs = 10;
   for (const int count : {1, 5, 64}) {
     const bool must_move = GetParam() > 1 && count == 64;
@@ -184,7 +184,7 @@ TEST_P(MovingOnPes, ElementsMoveWhileMessagesAreUnderWay) {
   }
 }
 
-// What elements of another array have to do counts, too.
+// The work of elements of another array counts, too.
 void be_busy(int us) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
   while (std::chrono::steady_clock::now() < end) {}
@@ -215,7 +215,7 @@ TEST(ChareBalance, OtherArraysCount) {
             10);  // 20 at the beginning
 }
 
-// What is asked for at once is done one after the other.
+// Requests made at once are served one after the other.
 struct Hasty : Element<Hasty> {
   Hasty() = default;
   explicit Hasty(int count) : count(count) {}

@@ -24,7 +24,7 @@ constexpr std::size_t most_taken = 128, most_own = 64;  // messages in a round
 static_assert(offsetof(Header, next) == offsetof(message::Link, next));
 static_assert(offsetof(Header, producer) == offsetof(message::Link, producer));
 
-// Where this thread may run.
+// The PUs that this thread may use.
 plan::Seat seat_here() {
   const auto cpus = sys::affinity();
   if (!cpus) return {};
@@ -80,7 +80,7 @@ Pe::Pe(space::Space& space, message::Waiter& waiter, const Kind& kind, Cluster* 
     };
 }
 
-// What the debug mode knows of a block.
+// The description of a block in the debug mode.
 std::string Pe::what_is(std::uint32_t tag) const {
   if (tag < entries_.entries.size()) return "a message for " + name_of(*entries_.entries[tag]);
   return tag == buffer_tag ? "a buffer" : "a message";
@@ -473,7 +473,7 @@ void Pe::failed(const char* what) {
 
 namespace core {
 
-// What every message calls, beside the code that it is.
+// The entry points of every message, apart from its own code.
 Header* get(std::size_t bytes, const Entry& entry) { return Pe::mine().get(bytes, entry.number); }
 void* get_memory(std::size_t bytes) { return Pe::mine().get_memory(bytes); }
 void give_memory(void* memory) {

@@ -62,7 +62,7 @@ class alignas(128) Pe {
   // Until the job ends. The status of all.
   int run(void (*main)(void*), void* argument);
 
-  // What entry methods may call, in the words of core.hpp.
+  // The calls that entry methods may make, in the words of core.hpp.
   Header* get(std::size_t bytes, std::uint16_t entry);
   void* get_memory(std::size_t bytes) { return pool_->get(bytes, buffer_tag); }
   void give_memory(void* memory) { pool_->give(memory); }
@@ -93,16 +93,17 @@ class alignas(128) Pe {
     Elements* const elements = this->elements(id.number);
     return elements && elements->mark == id.mark ? elements : look_for(id);
   }
-  // As it was read from a file, for an element that is being restored.
+  // The id as it was read from a file, for an element that is being restored.
   [[nodiscard]] ArrayId array_of_file(ArrayId id);
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] const core::BeingMade& being_made() const { return being_made_; }
 
-  // What it writes for its messages. None of it shares a line with another PE's, nor do two of them.
+  // The memory that it writes for its messages. None of it shares a line with another PE's, nor do two of
+  // them.
   [[nodiscard]] std::vector<message::OwnPart> own_parts() const;
 
-  // What a message of the system says.
+  // The payload of a message of the runtime.
   template <class Payload>
   static Payload payload_of(const Header* message) {
     Payload out;
@@ -129,7 +130,7 @@ class alignas(128) Pe {
     message::Lane<> lane;
     bool staged = false;
   };
-  // What the inbox hands over.
+  // The messages that the inbox hands over.
   struct Arrivals {
     Pe& pe;
     void operator()(message::Link* link) const { pe.arrive(reinterpret_cast<Header*>(link)); }
@@ -146,7 +147,7 @@ class alignas(128) Pe {
   void arrive(Header* message);
   void arrive(std::uint32_t producer, const char* copy);
   bool arrive_in_frame(Header* first);
-  // Whom a call can be run on at once; null: it has to be looked at more closely.
+  // The element that a call can be run on at once; null: a closer look is needed.
   [[nodiscard]] core::ElementBase* ready_for(const Header* first) {
     if (first->priority != 0 || stop_) [[unlikely]]
       return nullptr;
@@ -155,7 +156,7 @@ class alignas(128) Pe {
   }
   void deliver(Header* message);
   void deliver_slowly(Header* message);
-  // Whether that method is of that element's class. False, and told.
+  // True if the method is of that element's class. False, and reported.
   [[nodiscard]] bool fits(const core::Entry& entry, const core::ElementBase& element) {
     return entry.type == element.type || fits_otherwise(entry, element);
   }
@@ -194,11 +195,12 @@ class alignas(128) Pe {
   bool ship_attached(std::uint32_t pe, Header* message);
   void drive(Header* parcel);  // this PE is the driver
   [[nodiscard]] bool is_local(std::uint32_t pe) const { return pe - first_ < local_; }
-  // What is written for others is read so.
+  // The reach of bytes that are serialized for others.
   [[nodiscard]] core::Reach reach() const {
     return kind_.processes ? core::Reach::shared : core::Reach::away;
   }
-  // Of its first `arguments` bytes, all of a message to one; with so many bytes behind them.
+  // A copy of the first `arguments` bytes, or of all of a message to one element, with `behind` bytes after
+  // them.
   Header* copy(const Header* message, std::size_t arguments, std::size_t behind = 0);
   // Null, and told: it can't leave the process.
   Header* write_out(Header* message);
@@ -206,8 +208,8 @@ class alignas(128) Pe {
   void write_into(Header* out, Header* message);
   // Its bytes when written out.
   [[nodiscard]] std::size_t bytes_written(Header* message) const;
-  // How long a message that was written out was before; into memory of so many bytes; into the pool's: null,
-  // and told: there is none. The written one remains.
+  // The size of a serialized message before serialization; deserialized into memory of that size; or into
+  // memory of the pool: null, and reported, if there is none. The serialized one remains.
   static std::size_t bytes_before(const Header* message);
   Header* read_into(void* memory, Header* message);
   Header* read_in(Header* message);
@@ -243,7 +245,7 @@ class alignas(128) Pe {
   void make_elements(std::uint16_t array, const Header* message);
   // It is here now; what has waited for it runs.
   void settle(Elements& elements, std::uint64_t number, core::ElementBase* element);
-  // Of what serialize() has written; null, and told: it can't be.
+  // Made of the output of serialize(); null, and reported: it can't be made.
   core::ElementBase* read_element(Elements& elements, std::uint64_t number, const char* from,
                                   std::size_t bytes, core::Reach from_where);
   void make_element(Elements& elements, std::uint64_t number, const Header* message);

@@ -52,8 +52,8 @@ Header* Pe::copy(const Header* message, std::size_t arguments, std::size_t behin
   return out;
 }
 
-// As it goes between processes: how many bytes it has here, these bytes, and behind them what the arguments
-// among them that are more than bytes say of themselves.
+// The form of a message between processes: its size here, its bytes, and then the serialized parts of those
+// arguments that are more than bytes.
 std::size_t Pe::bytes_written(Header* message) const {
   return sizeof(Original) + message->bytes() +
          entries_.entries[message->entry]->write(message, nullptr, reach());
@@ -189,7 +189,7 @@ bool Pe::ship_attached(std::uint32_t pe, Header* message) {
             .push_back({data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(offset)});
       },
       &found);
-  // What goes into a frame is sure to go; of what doesn't the driver attaches the parts when it is there.
+  // Bytes in a frame are sure to go; the driver attaches the other parts when it is there.
   const std::size_t arguments = message->bytes();
   const bool is_framed =
       gate_ && !cluster_->carrier->attaches(cluster_->process_of(pe), arguments + sizeof(Address));

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a PE tells of itself: its trace, and for a test where it writes.
+// The reports of a PE: its trace, and for a test the memory that it writes.
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
@@ -60,7 +60,7 @@ void Pe::write_trace() {
     std::fprintf(stderr, "nigh chare: PE %u: the trace: %s\n", number_, written.error().message.c_str());
 }
 
-// What main() sets is set in its process only.
+// Variables that main() sets are set in its process only.
 void Pe::run_main(void (*main)(void*), void* argument) {
   const bool are_apart = kind_.processes ? count_ > 1 : cluster_ && cluster_->carrier->processes() > 1;
   if (!are_apart) return main(argument);
@@ -123,7 +123,8 @@ std::vector<message::OwnPart> Pe::own_parts() const {
 
 namespace {
 
-// What PEs of one process have all seen (a damaged file that each reads) is said by the first.
+// A message that all PEs of one process would report (a damaged file that each reads) is reported by the
+// first.
 class Told {
  public:
   bool is_news(const std::string& what) {

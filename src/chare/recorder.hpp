@@ -1,13 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a PE has done, for people: --chare-trace FILE. Runs of entry methods that took a microsecond or more,
-// one by one, each with who sent its message and when, and of all runs together how long the PE was busy, how
-// many messages of which size came from where, how many waited and what memory they had, in intervals that
-// grow with the job; and at the end for which entry methods that memory was. Then each PE leaves its part,
-// and so does a communication thread, of its memory; PE 0 makes one of all (Chrome's trace format, which
-// Perfetto reads). Parts lie beside FILE, which all nodes see, or in a folder of this user where FILE is a
-// device or a FIFO; under names that nobody can guess, as nothing that is there may be touched.
+// The record of a PE, for people: --chare-trace FILE. Runs of entry methods that took a microsecond or more,
+// one by one, each with the sender and the time of its message; and for all runs together the busy time of
+// the PE, messages by size and origin, waiting messages and their memory, in intervals that grow with the
+// job; and at the end the entry methods that the memory was for. Then each PE leaves its part, and so does a
+// communication thread, for its memory; PE 0 makes one file of all (Chrome's trace format, which Perfetto
+// reads). Parts lie beside FILE, which all nodes see, or in a folder of this user where FILE is a device or a
+// FIFO; under names that nobody can guess, as nothing that is there may be touched.
 #pragma once
 
 #include <bit>
@@ -22,10 +22,10 @@ namespace nigh::chare {
 
 struct Entries;
 
-// Which PE has sent a message to another one, and when. It travels in the 64 bits of Header::next, which are
-// otherwise an address or nothing; of a message that is copied into a line (message/inbox.hpp) only the last
-// 32 bits of the time do.
-//     1 | PE: 20 bits | time since 1970 in 64 ns, its last 43 bits (6 days)
+// The sender of a message to another PE, and the time. It travels in the 64 bits of Header::next, which are
+// otherwise an address or nothing; a message that is copied into a line (message/inbox.hpp) carries only the
+// last 32 bits of the time.
+//    1 | PE: 20 bits | time since 1970 in 64 ns, its last 43 bits (6 days)
 struct Stamp {
   static constexpr unsigned time_bits = 43, pe_bits = 20, ns_bits = 6;
   static constexpr std::uint64_t mark = std::uint64_t{1} << 63;
@@ -86,7 +86,7 @@ class Recorder {
     return static_cast<std::uint64_t>(head_.begun + (now - begun_));
   }
 
-  // Where the trace goes, and a random number that all PEs of the job have.
+  // The place of the trace, and a random number that all PEs of the job have.
   struct Goal {
     std::string path;
     std::uint64_t mark = 0;
@@ -94,8 +94,8 @@ class Recorder {
   };
   // Its part. Errors: io.
   Result<void> write(const Goal& goal, const message::PoolAccounts* memory = nullptr);
-  // Of all PEs' parts, which go; behind them those of so many communication threads, numbered like PEs. What
-  // there is to say in a line; errors: io, and parts that are not there.
+  // Merges the parts of all PEs, and removes them; behind them those of the communication threads, numbered
+  // like PEs. Returns a line for the user. Errors: io; parts that are not there.
   static Result<std::string> merge(const Goal& goal, std::uint32_t pes, const Entries& entries,
                                    std::uint32_t threads = 0);
 

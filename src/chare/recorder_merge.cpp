@@ -92,7 +92,7 @@ struct Recorder::Merged {
   [[nodiscard]] std::string name_of_entry(std::uint16_t entry) const {
     return quoted(entry < entries.entries.size() ? name_of(*entries.entries[entry]) : "?");
   }
-  // What they say of PE `pe`.
+  // The contents of a part for PE `pe`.
   void add_pe(std::uint32_t pe, const Part& part);
   void add_interval(const Head& head, double ts, const Known& in);
   void add_arrows();  // when all PEs are known

@@ -138,7 +138,7 @@ TEST(Recorder, PartsThatAreNotThereAreTold) {
   EXPECT_NE(cut.error().message.find("is cut off"), std::string::npos) << cut.error().message;
 }
 
-// Of a PE or a thread beside them: accounts as a pool keeps them.
+// The accounts of a PE or of a thread beside the PEs, as a pool keeps them.
 message::PoolAccounts accounts(std::uint32_t tag, std::uint64_t blocks, std::size_t size,
                                std::uint64_t held) {
   message::PoolAccounts out;
@@ -223,7 +223,7 @@ struct Passing : Element<Passing> {
 };
 }  // namespace
 
-// What all PEs together have got is known, whoever has given it back.
+// The allocations of all PEs together are known, whoever has freed them.
 TEST(Recorder, JobsKeepAccountOnAllPes) {
   for (const int pes : {1, 3, 8})
     for (const bool debug : {false, true}) {

@@ -127,7 +127,7 @@ void Reductions::fold(Partial& into, const Part& part, const void* data) {
   into.count += part.count;
 }
 
-// Whether it is time to pass it on.
+// Passes a contribution on when its time has come.
 void Reductions::look(std::uint16_t array, std::uint64_t number) {
   OfArray& all = arrays_[array];
   Partial& partial = all.partials[number];

@@ -39,7 +39,7 @@ class Reductions {
   [[nodiscard]] std::uint64_t next(std::uint16_t array) { return arrays_[array].next; }
   // done_inserting() was called again: elements inserted since begin with that reduction.
   void join(std::uint16_t array, std::uint64_t next);
-  // What is known here of those that are not over.
+  // The knowledge here about those that are not over.
   [[nodiscard]] Unfinished first_unfinished() const;
   [[nodiscard]] Contributions contributions_to(const Unfinished& reduction) const;
   [[nodiscard]] bool knows_total(std::uint16_t array) const;

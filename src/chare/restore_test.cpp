@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What elements have kept of other arrays when they were written: proxies and callbacks, described and as
-// bytes, are of the arrays that are restored, in whatever order and however often. And what is no array of
-// theirs is told.
+// References of elements to other arrays, restored: proxies and callbacks, described and as bytes, refer to
+// the arrays that are restored, in whatever order and however often. A reference to no array of theirs is
+// reported.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -25,7 +25,7 @@
 namespace nigh::chare {
 namespace {
 
-// Of the same class, so that an array taken for another is only seen by its value.
+// The same class, so that only its value shows that an array was taken for another.
 struct Target : Element<Target> {
   Target() = default;
   explicit Target(int value) : value(value) {}

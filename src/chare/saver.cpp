@@ -67,8 +67,8 @@ std::string name_of_part(const std::string& path, std::uint64_t generation, std:
   return path.substr(folder_of(path).size()) + "." + std::to_string(generation) + "." + std::to_string(pe);
 }
 
-// What nobody names: parts of other generations than that, of the time before or left when a job was killed,
-// and what sys::write_file leaves when it is killed.
+// Files that nobody names: parts of other generations, from before or left when a job was killed, and
+// temporary files of a killed sys::write_file.
 void remove_others(const std::string& path, std::uint64_t generation) {
   constexpr std::string_view unfinished = ".nigh-";
   const std::string folder = folder_of(path), mine = path.substr(folder.size());
@@ -144,7 +144,7 @@ std::string text_of(const Checkpoint& checkpoint) {
 
 namespace {
 
-// What is in front of the last line, if that has its checksum.
+// The text in front of the last line, if that has its checksum.
 std::optional<std::string> checked(const std::string& text) {
   const std::size_t at = text.rfind(last_word);
   if (at == std::string::npos || at == 0 || text[at - 1] != '\n') return std::nullopt;
@@ -153,7 +153,7 @@ std::optional<std::string> checked(const std::string& text) {
   return before;
 }
 
-// What no job has written, though the checksum is right. Empty: nothing.
+// A contradiction in a file that no job has written, though the checksum is right. Empty: none.
 std::string contradiction(const Checkpoint& checkpoint) {
   std::uint64_t elements = 0;
   for (const Part& part : checkpoint.parts) {

@@ -33,7 +33,7 @@ struct Part {
   std::uint64_t bytes = 0, sum = 0, elements = 0;
   std::uint64_t first = 0, last = 0;  // numbers of elements
 };
-// Where the heaps of its elements lie: epochs of that range (extents.hpp), given out by that job.
+// The addresses of its elements' heaps: epochs of that range (extents.hpp), given out by that job.
 struct Heaps {
   std::uint64_t epochs = 0, first = 0, bytes = 0, job = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace nigh::chare {
 
-// What elements find out; a thread each, so atomic or only written by one.
+// The findings of elements; a thread each, so atomic or only written by one.
 inline std::atomic<int> wrong = 0, seen = 0;
 #define FIND(condition) (wrong += (condition) ? 0 : 1)
 

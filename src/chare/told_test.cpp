@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the runtime says of programs that are wrong, in the debug mode too, what it takes from their command
-// line, and the names it gives to what is theirs.
+// The reports of the runtime on programs that are wrong, in the debug mode too, its options on their command
+// line, and the names it gives to their types.
 #include <gtest/gtest.h>
 
 #include <memory>

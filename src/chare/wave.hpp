@@ -32,7 +32,7 @@ struct Unfinished {
     return array != other.array ? array < other.array : number < other.number;
   }
 };
-// What there is to be said of one, or of what elements have contributed that nobody can count yet.
+// The reports on one array, or on contributions that nobody can count yet.
 struct Contributions {
   std::uint64_t come = 0, missing = 0;  // elements
   Index one_missing;

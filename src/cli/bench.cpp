@@ -195,7 +195,7 @@ int compute(const BenchOptions& options) {
   return file ? show(options, *file) : report_failure("bench", file.error().message);
 }
 
-// Of `nigh bench transpose-steps -- mpirun -n 8`.
+// The ranks of `nigh bench transpose-steps -- mpirun -n 8`.
 int launched(const BenchOptions& options) {
   StepsRequest request{.sizes = {}, .launcher = program_words(), .library = options.library};
   std::string sizes = !options.size.empty() ? options.size

@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which benchmarks there are, and what is measured on a given machine: the team sizes (1xP, Px1 and the
-// splits in between) or numbers of ranks, the sizes of the data, and the subjects: nigh, nothing at all (or
-// the MPI library alone), and what others offer. All of it is decided from the machine and the mask alone
-// (and variables that name what no package has: NIGH_SNMALLOC, NIGH_CHARM_...); nothing is run or read here.
+// The list of benchmarks, and their cases on a given machine: the team sizes (1xP, Px1 and the splits in
+// between) or numbers of ranks, the sizes of the data, and the subjects: nigh, nothing at all (or the MPI
+// library alone), and peers. All of it is decided from the machine and the mask alone (and variables that
+// name things no package has: NIGH_SNMALLOC, NIGH_CHARM_...); nothing is run or read here.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ struct BenchKind {
   [[nodiscard]] bool is_chare() const {
     return name == "kneighbor" || name == "pingpong" || is_lonely() || moves_elements();
   }
-  // Which need no runtime.
+  // Benchmarks that need no OpenMP runtime.
   [[nodiscard]] bool is_threads() const { return is_queues() || is_alloc() || is_copy() || is_chare(); }
-  // What ratios are to, for people.
+  // The subject that ratios refer to, for people.
   [[nodiscard]] const char* baseline() const {
     return is_mpi()                  ? "the library alone"
            : is_queues()             ? "moodycamel-bulk"
@@ -59,7 +59,7 @@ const std::vector<BenchKind>& bench_kinds();
 // All there are, for a sentence.
 std::string bench_names();
 Result<BenchKind> find_bench(const std::string& name);
-// What its ratios are to, for people; of a benchmark that is not known, "unbound".
+// The subject that its ratios refer to, for people; "unbound" for a benchmark that is not known.
 std::string baseline_of(const std::string& name);
 // That one, or for "mpi" all communication benchmarks.
 Result<std::vector<BenchKind>> find_benches(const std::string& name);
@@ -76,7 +76,7 @@ struct Teams {
 // "4x2,1x8"; every entry names itself in an error.
 Result<std::vector<Teams>> parse_teams(const std::string& list);
 
-// What the process may use of the machine.
+// The part of the machine that the process may use.
 struct Usable {
   std::vector<int> pus;           // allowed PUs
   int cores = 0;                  // cores with at least one of them

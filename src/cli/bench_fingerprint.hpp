@@ -1,8 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a figure must be read with: which machine, kernel and settings it was taken on, when, and how busy the
-// machine was with other things.
+// The circumstances of a figure: machine, kernel, settings, time, and the load by other programs.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -23,7 +23,7 @@ struct BenchMatrix {
   std::vector<Row> rows;
 };
 
-// Whether this record belongs into a matrix.
+// True if this record belongs in a matrix.
 bool is_matrix_record(const BenchRecord& record);
 std::vector<BenchMatrix> matrices_of(const BenchFile& file, const std::string& bench);
 

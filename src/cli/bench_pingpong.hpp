@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How far apart two PUs are at this moment. On a rented machine the hypervisor may move virtual CPUs between
+// The distance of two PUs at this moment. On a rented machine the hypervisor may move virtual CPUs between
 // cores that share a cache and cores that don't, and timings of the two states must not be mixed. So two
 // threads bound to the first two allowed PUs hand a cache line to and fro before and after each sample.
 #pragma once
@@ -27,7 +27,7 @@ std::string core_state_between(double before_ns, double after_ns);
 
 class PingPong {
  public:
-  // Of the first two PUs given; with fewer than two there is nothing to measure.
+  // Between the first two PUs given; with fewer than two there is nothing to measure.
   explicit PingPong(const std::vector<int>& pus);
   // One-way time in ns, the least over many short stretches: 3 ms when that finds them near, else up to 30
   // ms. -1 if it can't be measured.

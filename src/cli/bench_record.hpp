@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a benchmark run leaves behind: records as docs/interfaces.md describes them, a line for each subject
-// that could not be measured and why, and the fingerprint of the machine. A single sample is an Observation;
+// The results of a benchmark run: records as docs/interfaces.md describes them, a line for each subject that
+// could not be measured and why, and the fingerprint of the machine. A single sample is an Observation;
 // records are made from observations by a pure function, so that the statistics can be tested without running
 // anything.
 #pragma once
@@ -21,7 +21,7 @@ namespace nigh::cli {
 struct Spread {
   double median = 0, low = 0, high = 0;
 };
-// Of at least one value.
+// Needs at least one value.
 Spread spread_of(std::vector<double> values);
 
 struct BenchRecord {
@@ -53,7 +53,7 @@ struct BenchFile {
   std::vector<BenchAbsence> absent;
 };
 
-// Whether a fingerprint says that; files of others may lack it, or hold something else there.
+// True if a fingerprint says so; files of others may lack it, or hold something else there.
 bool says(const nlohmann::ordered_json& machine, const char* key);
 
 // One run of one program.
@@ -80,7 +80,7 @@ std::vector<BenchRecord> summarise(const std::string& bench, const std::string& 
 // communication, moodycamel's bulk mode for queues, mimalloc for memory, memcpy for copies.
 bool is_baseline(const std::string& subject);
 
-// Whether larger values are better (rates), else smaller ones are (times).
+// True if larger values are better (rates), false if smaller ones are (times).
 bool higher_is_better(const std::string& unit);
 
 nlohmann::ordered_json to_json(const BenchFile& file);

@@ -12,7 +12,7 @@ namespace nigh::cli {
 
 namespace {
 
-// What the samples of one runtime and team size need.
+// The needs of the samples of one runtime and team size.
 struct Case {
   const BenchRequest& request;
   std::string runtime;

@@ -118,7 +118,7 @@ Result<std::vector<std::string>> start(const StepsRequest& request) {
   return run_on_ranks(ranks);
 }
 
-// Of the panels that the method may have, the best.
+// The best of the panels that the method may have.
 Result<TransposeSteps> forecast(const TransposeCosts& costs, const TransposeDemand& demand,
                                 const TransposeWay& way) {
   auto ways = every_way(costs.network, costs.copying, demand);

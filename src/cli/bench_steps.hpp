@@ -33,7 +33,7 @@ struct StepsRequest {
 // Errors: invalid: no launcher, its library is not known, a size that is none; io: it failed, with its words.
 Result<BenchFile> run_transpose_steps(const StepsRequest& request);
 
-// Of the program's lines; `predict` is asked once for each. Errors: io: no line, or one that is not the
+// Made of the program's lines; `predict` is called once for each. Errors: io: no line, or one that is not the
 // program's; those of `predict`.
 using StepsForecast = std::function<Result<TransposeSteps>(const TransposeDemand&, const TransposeWay&)>;
 Result<BenchFile> steps_of_lines(const std::vector<std::string>& lines, const StepsForecast& predict);

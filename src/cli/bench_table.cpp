@@ -53,7 +53,7 @@ std::string heading(const BenchRecord& r, int samples, bool color) {
                      "cores", "ok", "PUs, by team");
 }
 
-// Of one subject: in different core states these are several records.
+// The samples of one subject: in different core states these are several records.
 int samples_of(const BenchFile& file, const BenchRecord& first) {
   int out = 0;
   for (const BenchRecord& r : file.records)

@@ -14,8 +14,8 @@ namespace {
 constexpr int haan_nodes = 16;
 constexpr double haan_mflops = 800;  // of a node, 4 x 200 (slide 26)
 
-// What was published of one size: speeds of the hybrid and of the MPI program, of their FFTs, and how many
-// times faster the hybrid one was. 0: not published.
+// The published figures of one size: speeds of the hybrid and of the MPI program, of their FFTs, and the
+// speed-up of the hybrid one. 0: not published.
 struct Published {
   std::uint64_t side;
   const char* points;

@@ -30,7 +30,7 @@ TransposeDemand haan_demand(std::uint64_t side, int nodes);
 // Subjects `nigh` and `published`; ours is verified where it is within 10 %.
 Result<BenchFile> run_transpose_model();
 
-// Of a file that has such records; else empty.
+// The text for a file that has such records; else empty.
 std::string transpose_model_text(const BenchFile& file);
 
 // The model for the page (format nigh-transpose): both programs over sizes and nodes, the slides' pictures 17

@@ -17,8 +17,8 @@ double median_of(std::vector<double> values) {
 }
 
 namespace {
-// How many of n sorted values are left out at each end: the true median lies between the rest unless at most
-// so many of n values, each above it or below it as a coin falls, are on one side.
+// The number of the n sorted values that are left out at each end: the true median lies between the rest
+// unless at most that many of n values, each above it or below it as a coin falls, are on one side.
 std::size_t left_out(std::size_t n) {
   // The distribution of many is normal, and 0.5^n is no number any more.
   if (n > 1000)

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a launcher's own words say of variables for ranks, together with what ours need: the words of a user
-// who gives some must not keep ours from them. Pure, so that every launcher's forms are tested without it.
+// A launcher's own words about variables for ranks, merged with ours: a user's words must not keep our
+// variables from the ranks. Pure, so that every launcher's forms are tested without it.
 //
 //     Open MPI     -x A                    -x LD_PRELOAD -x NIGH_SPACE -x A
 //                  --mca mca_base_env_list "A"          "A;LD_PRELOAD;NIGH_SPACE"

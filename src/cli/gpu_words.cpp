@@ -46,7 +46,7 @@ Result<std::vector<int>> listed_gpus(const VendorWords& words, const std::string
   return out;
 }
 
-// Where Slurm confines a job to some GPUs of a node, their numbers begin at 0 again.
+// Slurm numbers the GPUs that it gives to a job from 0 again.
 Result<void> same_numbers_as_slurm(const VendorWords& words, const std::string& text,
                                    const SetLookup& variable) {
   for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {

@@ -1,8 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How --help shows a command: options in groups by what they are for, the one value that each takes as one
-// word.
+// The form of --help: options in groups by purpose, the one value that each takes as one word.
 #pragma once
 
 #include <CLI/CLI.hpp>

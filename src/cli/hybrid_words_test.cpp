@@ -100,7 +100,7 @@ TEST(JobNodes, WhereTheyAreSaid) {
   EXPECT_FALSE(job_nodes(Launcher::hydra, split("mpirun -f gone ./app"), files).has_value());
 }
 
-// What is not said at all is found out; what is said wrongly is not taken for that.
+// A number that is not given is found out; a wrong one is not taken for a missing one.
 TEST(JobNodes, NumbersThatCannotBe) {
   const auto file = [](const std::string& text) {
     return job_nodes(Launcher::open_mpi, split("mpirun --hostfile h ./app"), around({}, {{"h", text}}));

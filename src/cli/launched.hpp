@@ -18,7 +18,7 @@ namespace nigh::cli {
 // "openmpi" or "mpich" by the program that the word names, followed through its links, or by what lies beside
 // it; empty: it does not say (srun, a script).
 std::string library_of_launcher(const std::string& word);
-// Whose words we know; nullopt: no launcher, or one that we don't know.
+// The launcher of that name; nullopt: no launcher, or an unknown one.
 std::optional<Launcher> launcher_of(const std::string& word);
 
 struct RanksRequest {

@@ -84,7 +84,7 @@ bool holds(const std::string& text, const char* part) {
          }) != text.end();
 }
 
-// Whether this option says which PUs a rank gets.
+// True if this option determines the PUs of a rank.
 bool binds(Launcher launcher, const LauncherOption& option) {
   if (among(names_of(launcher).bind, option.name)) return true;
   if (launcher == Launcher::slurm) return option.name == "c" || option.name == "cpus-per-task";

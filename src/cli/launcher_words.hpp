@@ -41,7 +41,7 @@ std::vector<LauncherOption> launcher_options(Launcher launcher, const std::vecto
 
 // The program that it starts; "" where there is none.
 std::string program_of(Launcher launcher, const std::vector<std::string>& words);
-// How many ranks the words ask for; 0: they do not say, or say several programs.
+// The number of ranks that the words ask for; 0: they do not say, or name several programs.
 int ranks_of(Launcher launcher, const std::vector<std::string>& words);
 
 struct TeamWords {

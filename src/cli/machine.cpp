@@ -50,7 +50,7 @@ std::string wrapped(const std::string& text, const std::string& lead, int width)
   return out + '\n';
 }
 
-// What a cell of the picture is, told of the first core that shows it best.
+// The legend of a cell of the picture, with the first core that shows it best as the example.
 std::string cell_legend(const Machine& machine) {
   for (int i : machine.of_kind(Kind::core)) {
     const auto& pus = machine.objects[static_cast<std::size_t>(i)].children;

@@ -61,7 +61,7 @@ Result<Machine> chosen_machine(const PlanOptions& options) {
   return options.model.empty() ? load_machine(options.machine) : load_model(options.model);
 }
 
-// What was asked for; else, here, what this process may use; else the whole model.
+// The requested mask; else, for this machine, the mask of this process; else the whole model.
 Result<CpuSet> chosen_mask(const PlanOptions& options, const Machine& machine) {
   if (options.mask.empty()) return is_this_machine(options) ? sys::affinity() : machine.pus();
   auto mask = CpuSet::parse(options.mask);
@@ -137,7 +137,7 @@ void print_json(const Planned& plan, int root) {
   std::fputs((document.dump(1) + '\n').c_str(), stdout);
 }
 
-// What was measured here counts for this machine alone.
+// Measurements of this machine count for it alone.
 int run_transpose(const PlanOptions& options, TransposeOptions transpose) {
   transpose.json = options.json;
   transpose.all = options.all;

@@ -85,7 +85,7 @@ std::pair<int, TransposeMethod> kind_of(const TransposeForecast& forecast) {
   return {forecast.way.ranks, forecast.way.method};
 }
 
-// Of the same ranks, threads and method only the fastest number of panels; in order of ranks, then method.
+// The fastest number of panels for each choice of ranks, threads and method; in order of ranks, then method.
 std::vector<TransposeForecast> best_panels(const std::vector<TransposeForecast>& ways) {
   std::vector<TransposeForecast> out;
   for (const TransposeForecast& one : ways)  // the fastest first, so the first of its kind stays
@@ -125,7 +125,7 @@ std::string transpose_table(const TransposePlan& plan) {
   return out;
 }
 
-// How much the method brings, apart from ranks x threads.
+// The gain by the method, apart from ranks x threads.
 std::string against_three_steps(const std::vector<TransposeForecast>& ways) {
   const auto seed = std::find_if(ways.begin(), ways.end(), [](const TransposeForecast& f) {
     return f.way.method == TransposeMethod::three_steps;

@@ -14,7 +14,8 @@
 namespace nigh::cli {
 
 namespace {
-// What one node is known to copy at is not measured again: the program is told how many CPUs that was with.
+// A known copy bandwidth of one node is not measured again: the program gets the number of CPUs that it was
+// measured with.
 Result<MpiProbe> measure(const Machine& machine, const std::string& library,
                          const std::vector<std::string>& launcher) {
   const auto stored = load_probe(machine);

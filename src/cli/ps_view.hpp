@@ -23,7 +23,7 @@ struct ThreadView {
   double cpu_seconds = 0;
 };
 
-// Where the memory of a process lies.
+// The memory of a process by node.
 struct MemoryView {
   double resident_mib = 0, huge_mib = 0;  // of it in pages of 2 MiB or more
   std::map<int, double> by_node;          // MiB on each NUMA node; empty: the kernel does not say it

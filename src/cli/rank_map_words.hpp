@@ -39,7 +39,7 @@ struct WrittenMap {
 // The document of nigh plan --ranks --json. Errors: invalid: what is wrong, and in which entry.
 Result<WrittenMap> parse_rank_map(std::string_view text);
 
-// How a launcher takes a map.
+// The forms in which launchers take a map.
 enum class MapWay {
   rankfile,         // mpirun --rankfile FILE: Open MPI before 5
   map_by_rankfile,  // mpirun --map-by rankfile:file=FILE

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the time and the memory of ranks go, as their records say it (src/mpi/record_time.hpp), and all ranks
-// of a job on one time axis.
+// The time and the memory of ranks, from their records (src/mpi/record_time.hpp), and all ranks of a job on
+// one time axis.
 #pragma once
 
 #include <nlohmann/json.hpp>

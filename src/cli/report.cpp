@@ -112,7 +112,7 @@ Result<void> add_files(const ReportOptions& options, ReportParts& parts) {
   for (const std::vector<std::string>* list : {&options.files, &options.benches})
     for (const std::string& path : *list)
       if (auto added = add_file(parts, path); !added) return added;
-  // Who names what has been measured wants to look at that.
+  // A user who names results wants to look at those.
   if (!options.files.empty() || !options.benches.empty() || !options.traces.empty() || options.no_run)
     return {};
   for (const char* name : {"nested-stream", "nested-sync", "geothermal"}) {
@@ -174,7 +174,7 @@ std::size_t documents_of(const ReportParts& parts, const char* format) {
                                                 [&](const auto& one) { return one["format"] == format; }));
 }
 
-// What the page holds, for programs; the figures themselves are in the files of nigh bench --save.
+// The contents of the page, for programs; the figures themselves are in the files of nigh bench --save.
 void print_contents(const std::string& page, const ReportParts& parts) {
   nlohmann::ordered_json benches = nlohmann::ordered_json::array();
   for (const BenchFile& file : parts.benches) {

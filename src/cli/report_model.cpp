@@ -29,7 +29,7 @@ const BenchRecord* find(const BenchFile& file, const std::string& bench, const s
   return nullptr;
 }
 
-// What one bench's records are about, in their order: rows of slide 5, mixes of programs.
+// The subjects of one bench's records, in their order: rows of slide 5, mixes of programs.
 std::vector<std::string> names_of(const BenchFile& file, const std::string& bench) {
   std::vector<std::string> out;
   for (const BenchRecord& r : file.records) {

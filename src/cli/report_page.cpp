@@ -17,7 +17,7 @@ namespace nigh::cli {
 
 namespace {
 
-// How nigh compares with unbound over all headline cases of a benchmark: not its best case.
+// The ratios of nigh to unbound over all headline cases of a benchmark, not only its best case.
 std::vector<double> ratios_of(const BenchFile& file, const std::string& bench) {
   std::vector<double> out;
   for (const BenchRecord& r : file.records)

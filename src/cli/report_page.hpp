@@ -26,7 +26,7 @@ struct Peers {
 // docs/vm.md describes the file.
 Result<Peers> peers_from_json(const std::string& text, const std::string& where);
 
-// What --chare-trace has written of a job.
+// The contents of a file of --chare-trace.
 struct Trace {
   struct Method {
     std::string name;

@@ -148,7 +148,7 @@ TEST(Report, ATraceTellsHowLongMessagesTook) {
   EXPECT_EQ(document["messages"]["count"], 101);
   EXPECT_EQ(document["messages"]["arrows"][7], (nlohmann::json{0, 1, 70.0, 82.0, 0}));
 
-  // Where there are many the slowest of all remain, and the slowest of each part of the time.
+  // The slowest of many messages remain, and the slowest of each part of the time.
   constexpr int many = 50'000;
   auto took = [](int i) { return i == 31'234 ? 900.0 : i % 1000 == 77 ? 90.0 : 3.0; };
   const auto all = trace_from_json(trace_of_messages(many, took), "many");

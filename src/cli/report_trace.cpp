@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the PEs of message-driven programs did, from the files that --chare-trace wrote: how busy each was
-// over time, which entry methods took it, which the memory of messages, and how long messages took.
+// The PEs of message-driven programs, from the files of --chare-trace: their load over time, by entry method,
+// the memory of messages, and the time that messages took.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the three forms of `nigh run` share: one program (run.cpp), ranks of our own (run_ranks.cpp), and
-// ranks that an MPI launcher starts (run_mpi.cpp).
+// The code that the three forms of `nigh run` share: one program (run.cpp), ranks of our own (run_ranks.cpp),
+// and ranks that an MPI launcher starts (run_mpi.cpp).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@
 
 namespace nigh::cli {
 
-// As env(1): the program's own statuses stay apart from ours.
+// The statuses of env(1): the program's own stay apart from ours.
 inline constexpr int run_status_failed = 125;
 inline constexpr int run_status_cannot_execute = 126;
 inline constexpr int run_status_not_found = 127;
@@ -59,13 +59,13 @@ void run_say(const RunOptions& options, const std::string& sentence);
 Result<std::string> find_module(const std::string& file);
 Result<std::string> find_library(const std::string& file);
 Result<CpuSet> usable_pus(const RunOptions& options, const CpuSet& own);
-// Whether teams are to be placed at all: a spec was given, here or in the environment.
+// True if teams are to be placed at all: a spec was given, here or in the environment.
 bool has_teams(const RunOptions& options);
 Result<Ready> make_ready(const RunOptions& options, const CpuSet& own);
 // Says what its file means for nigh. False: it can't load our libraries at all, and gets the user's
 // environment back.
 bool look_at_program(const std::string& program, openmp::LaunchEnvironment& environment);
-// Whether the command's first word is a launcher of ranks, or is said to be one.
+// True if the command's first word is a launcher of ranks, or is said to be one.
 bool starts_ranks(const RunOptions& options);
 int dry_run(const RunOptions& options, const Ready& ready);
 // Becomes the program.
@@ -90,8 +90,8 @@ bool names_other_nodes(const std::vector<std::string>& words);
 // Makes the launcher in the command pass on to ranks what they need of the environment.
 void forward_to_ranks(openmp::LaunchEnvironment& environment, RunOptions& options);
 
-// What `nigh tune` found for this command, if it did: the options with that in them. Where none is used: as
-// they were. Error: {ranks} or {threads} in the command, and no profile.
+// The options with the profile that `nigh tune` kept for this command, if there is one; else unchanged.
+// Error: {ranks} or {threads} in the command, and no profile.
 Result<RunOptions> with_profile(const RunOptions& options);
 
 // Serves a page while the run goes on in a copy of this process: nullopt there, the status here.

@@ -17,7 +17,7 @@ using openmp::LaunchEnvironment;
 
 namespace {
 
-// Of one process.
+// The plan of one process.
 struct ProcessPlan {
   CpuSet mask;
   std::vector<PlannedThread> threads;
@@ -42,7 +42,7 @@ Result<Plans> make_plans(const Ready& ready) {
   return out;
 }
 
-// What the program itself would say at its first region.
+// The warning that the program itself would print at its first region.
 void say_if_small(const RunOptions& options, const Ready& ready, const Plans& plans) {
   std::size_t threads = 1;
   for (const int size : ready.launch.sizes) threads *= static_cast<std::size_t>(size);

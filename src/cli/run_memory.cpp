@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the memory of a program comes from, for any form of `nigh run`: a policy of the kernel that is
-// inherited over fork and exec, as numactl(8) sets it, and variables.
+// The memory of a program, for any form of `nigh run`: a policy of the kernel that is inherited over fork and
+// exec, as numactl(8) sets it, and variables.
 #include <fmt/format.h>
 
 #include <cstdlib>

@@ -79,7 +79,7 @@ bool names_other_nodes(const std::vector<std::string>& words) {
 
 namespace {
 
-// What ranks need and launchers do not pass on by themselves.
+// The variables that ranks need and launchers do not pass on by themselves.
 std::vector<std::string> names_to_forward(const LaunchEnvironment& environment) {
   std::vector<std::string> out;
   for (const std::string& entry : environment.variables) {
@@ -100,8 +100,8 @@ void forward_list_in(LaunchEnvironment& environment, const char* variable, char 
 
 }  // namespace
 
-// What the user's words and variables say of variables for ranks is merged with ours; where they say nothing
-// Open MPI's mpirun gets a list in a variable, which it does not take together with -x on the command line.
+// The user's words and variables about variables for ranks are merged with ours; without any, Open MPI's
+// mpirun gets a list in a variable, which it does not accept together with -x on the command line.
 void forward_to_ranks(LaunchEnvironment& environment, RunOptions& options) {
   constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
   const std::string& first = options.command.front();

@@ -47,7 +47,7 @@ Result<std::vector<CpuSet>> shares_of(const RunOptions& options, const CpuSet& o
   return rank_shares(*tree, options.ranks, *binding);
 }
 
-// What one rank's environment is, but for its number.
+// The environment of one rank, except for its number.
 Result<openmp::LaunchEnvironment> environment_of(const RunOptions& options, const CpuSet& share) {
   openmp::LaunchEnvironment out;
   if (auto self = sys::own_executable(); !self) {

@@ -18,8 +18,8 @@ struct RunOptions;
 Result<void> prepare_record(const RunOptions& options);
 // The value of NIGH_RECORD: ranks may have another working directory.
 std::string record_folder(const RunOptions& options);
-// What `nigh run --record` left in a folder, or in that of one of its jobs. Errors: io; invalid: there is no
-// record, there are several, or ranks are missing.
+// The record that `nigh run --record` left in a folder, or in the folder of one of its jobs. Errors: io;
+// invalid: there is no record, there are several, or ranks are missing.
 Result<std::vector<RankRecord>> read_rank_records(const std::string& folder);
 // The bytes of these alone.
 Result<Traffic> read_rank_record(const std::string& folder);

@@ -23,7 +23,7 @@ struct StartFacts {
 
 // Nothing can come of it, so it is refused; "": it is all right.
 std::string impossible_start(const StartFacts& facts);
-// What the user should know, while it goes on.
+// A warning for the user; the run goes on.
 std::string doubtful_start(const StartFacts& facts);
 
 // `own_ranks`: those of `nigh run -n`, 0 without.

@@ -317,7 +317,7 @@ int dry_run(const TuneFacts& facts) {
   return 0;
 }
 
-// Where it was kept; "": it was not, or an older one was removed.
+// The path of the kept profile; "": none was kept, or an older one was removed.
 Result<std::string> keep(const Tuner& tuner) {
   if (!tuner.won()) {
     auto removed = remove_profile(program_words());

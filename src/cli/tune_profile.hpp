@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `nigh tune` found best for one command on one machine, kept for `nigh run`: a file for each command
-// line below $XDG_CONFIG_HOME/nigh/profiles (else ~/.config/nigh/profiles), so that looking one up is opening
-// one file.
+// The best options that `nigh tune` found for one command on one machine, kept for `nigh run`: a file for
+// each command line below $XDG_CONFIG_HOME/nigh/profiles (else ~/.config/nigh/profiles), so that a lookup
+// opens one file.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ int watch_command(WatchOptions& options, const Words& words) {
   if (!pages) return report_failure("watch", pages.error().message);
   options.governor.policy = *policy;
   options.governor.pages = *pages;
-  // What one started or named one may move; of everybody's, nothing unless told to.
+  // Programs that the user started or named may be moved; with --all nothing is moved unless --apply says so.
   options.governor.apply = words.apply || (!words.advise && !options.all);
   if (options.meters) return watch_meters(options);
   if (options.undo) return undo(options);

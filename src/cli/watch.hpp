@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `nigh watch` was asked for; its parts are one file each.
+// The options of `nigh watch`; its parts are one file each.
 #pragma once
 
 #include <string>

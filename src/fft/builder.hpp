@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which steps make a transform. The array is a matrix of `rows` x `columns` complex numbers, dealt by rows;
-// where it is turned, of columns x rows, dealt by columns. Along the rows every rank works alone; down the
-// columns lines lie in the rows of all ranks, and one pass fetches them from there, if these are in reach.
+// The steps of a transform. The array is a matrix of `rows` x `columns` complex numbers, dealt by rows; where
+// it is turned, of columns x rows, dealt by columns. Along the rows every rank works alone; down the columns
+// lines lie in the rows of all ranks, and one pass fetches them from there, if these are in reach.
 #pragma once
 
 #include <map>
@@ -15,19 +15,19 @@
 
 namespace nigh::fft {
 
-// What a rank has of an array, and where it finds those of the others (empty: out of reach).
+// A rank's part of an array, and the addresses of the others' parts (empty: out of reach).
 struct Array {
   std::byte* at = nullptr;
   std::size_t bytes = 0;
   std::vector<std::byte*> of_rank;
 };
 
-// What steps are made of, for any plan.
+// The parts that steps are made of, for any plan.
 class Recipe {
  public:
   Recipe(nigh_fft& plan, Precision precision, const Local& local)
       : plan_(plan), precision_(precision), local_(local) {}
-  // What transforms its lines is chosen here. What can't be had for it is said by finish().
+  // The transform of its lines is chosen here. finish() reports one that can't be made.
   void pass(Pass pass, const std::string& says);
   void wait();  // for all ranks
   void step(Step step);

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is asked of a Fourier transform, how its arrays lie, and what of them each rank has. Pure. Every
-// transform is seen as a matrix of complex numbers: n[0] rows of all else, or, of one dimension, the factor
+// The description of a Fourier transform, of the layout of its arrays, and of each rank's part. Pure. Every
+// transform is seen as a matrix of complex numbers: n[0] rows of all else, or, for one dimension, the factor
 // next to its root by the other.
 #pragma once
 
@@ -30,14 +30,14 @@ Demand demand_of(int dimensions, const std::size_t* n, int sign, unsigned flags)
 // The divisor of n next to its square root from below; 1 of 0.
 std::size_t factor(std::size_t n);
 
-// What a rank has: rows [first, first + rows), each of `row` elements.
+// The part of a rank: rows [first, first + rows), each of `row` elements.
 struct Part {
   std::size_t first = 0, rows = 0, row = 0, bytes = 0;
 };
 
 class Shape {
  public:
-  // What can't be done is refused with a sentence.
+  // A demand that can't be met is refused with a sentence.
   static Result<Shape> make(const Demand& demand);
 
   [[nodiscard]] bool has(unsigned flag) const { return (flags_ & flag) != 0; }
@@ -47,7 +47,8 @@ class Shape {
   [[nodiscard]] std::size_t element() const { return bytes_of_complex(precision()); }
   [[nodiscard]] bool one_dimension() const { return one_; }
   [[nodiscard]] bool real() const;
-  // Of the spectrum: the last dimension of a real transform is its half. One dimension: the two factors.
+  // The dimensions of the spectrum: the last dimension of a real transform is its half. One dimension: the
+  // two factors.
   [[nodiscard]] const std::vector<std::size_t>& dimensions() const { return n_; }
   [[nodiscard]] std::size_t last() const { return last_; }  // the last dimension, of reals if these are
   [[nodiscard]] std::size_t rows() const { return n_[0]; }

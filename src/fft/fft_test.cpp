@@ -295,7 +295,7 @@ TEST(Fft, FactorsOfTheLargestNumbers) {
   EXPECT_EQ(nigh_fft_factor(std::size_t{2} * 9223372036854775783U), 2U);
 }
 
-// What a negative number becomes in a size_t.
+// The value of a negative number in a size_t.
 TEST(Fft, RefusesWhatNothingHolds) {
   double a[64] = {}, b[64] = {};
   for (const std::size_t h : {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 1, std::size_t{1} << 61})

@@ -29,10 +29,10 @@ Room room_of(std::size_t bytes) {
   return room;
 }
 
-// How lines lie to each other: elements of all of them together, those of each, or none.
+// The order of lines: elements of all of them together, those of each, or none.
 enum class Lie : std::uint8_t { columns, rows, apart };
 
-// Where the elements of a panel are in an array.
+// The place of a panel's elements in an array.
 class Side {
  public:
   Side(const View& view, std::size_t n, std::size_t element)
@@ -76,7 +76,7 @@ class Side {
   std::vector<std::byte*> at_;
 };
 
-// Whether the result goes past the caches: not what they hold, nor what is written where it was just read.
+// True if the result bypasses the caches: not if they hold it, nor if it is written where it was just read.
 bool streams(const Pass& pass, int parts) {
   if (!transpose::streams({}, pass.transform.to_bytes() * pass.lines * pass.matrices, parts)) return false;
   return pass.from.pieces.empty() || pass.to.pieces.empty() ||

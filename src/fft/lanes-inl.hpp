@@ -4,7 +4,7 @@
 // The transforms of lanes.hpp for one instruction set, included by lanes.cpp once for each (Highway's
 // scheme). Forward is computed; backward changes real and imaginary parts when it fetches and when it stores.
 
-// What is compiled again for every instruction set has a guard that is switched, not set.
+// A file that is compiled again for every instruction set has a guard that is switched, not set.
 #if defined(NIGH_FFT_LANES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef NIGH_FFT_LANES_INL
 #undef NIGH_FFT_LANES_INL
@@ -154,7 +154,7 @@ struct Few<Real, 8> {
   }
 };
 
-// Where passes fetch from and store to. Real and imaginary parts lie apart in what is ours, and in turns in
+// The source and the target of a pass. Real and imaginary parts lie apart in our own memory, and alternate in
 // arrays; the order of the lanes does not matter as long as it is undone.
 template <class Real>
 struct Buffer {
@@ -248,7 +248,7 @@ struct Outside {
   }
 };
 
-// Where a pass stands among those of a short transform; alone: it is the only one.
+// The position of a pass among those of a short transform; alone: it is the only one.
 enum class Stand { first, between, last, alone };
 
 // One pass of Stockham's: `length` elements are left to transform, at a distance of `apart`.
@@ -307,7 +307,7 @@ HWY_INLINE void transform(const Short<Real>& one, const In& in, const Out& out, 
   pass_of<Stand::last>(one.radices[count - 1], now, out, length, apart, factors);
 }
 
-// Of each row the part that is due in step `step` of `steps`. Into L2.
+// The part of each row that is due in step `step` of `steps`. Into L2.
 inline void prefetch(const NextRows& rows, std::size_t bytes, std::size_t step, std::size_t steps) {
   constexpr std::size_t line = 64;
   const std::size_t lines = bytes / line, end = lines * (step + 1) / steps;

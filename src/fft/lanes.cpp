@@ -10,8 +10,8 @@
 
 #include "base/vectors.hpp"
 
-// What is not worth a set of its own, and what has no vectors of a size that the compiler knows. Sanitizers
-// are shown one set of vectors: compiling each takes them half a minute.
+// Targets that are not worth a set of their own, or have no vectors of a size that the compiler knows.
+// Sanitizers see one set of vectors: compiling each takes them half a minute.
 #ifdef NIGH_SANITIZED
 #define NIGH_FFT_NOT_SANITIZED HWY_AVX3
 #else

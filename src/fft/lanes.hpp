@@ -56,12 +56,12 @@ struct LaneRun {
   bool backward = false;
   bool streamed = false;         // past the caches; all of `to` begins at a line
   std::byte* scratch = nullptr;  // of scratch_bytes(), at a line
-  // What elements are multiplied by at the end, those of each lane by others: element k1 + n1 * k2 by
-  // turns[k1] * turns[n1 + k2], which lie as elements of an array do. nullptr: by nothing.
+  // The factors that elements are multiplied by at the end, those of each lane by others: element k1 + n1 *
+  // k2 by turns[k1] * turns[n1 + k2], which lie as elements of an array do. nullptr: no factor.
   const std::byte* turns = nullptr;
 };
 
-// What several panels have of each element, next to each other in an array.
+// The values of each element for several panels, next to each other in an array.
 struct LanesOut {
   Spots from, to;
   std::size_t elements = 0, panels = 0;

@@ -55,8 +55,8 @@ class Pencils {
   }
 
  private:
-  // Where to; memory of ours, which all ranks get together, if it is not said. That of a rank that has
-  // nothing may be nullptr.
+  // The target; without one, memory of ours, which all ranks get together. A rank that has nothing may give
+  // nullptr.
   using Target = std::optional<std::byte*>;
 
   [[nodiscard]] std::size_t lines(int axis) const {
@@ -64,7 +64,7 @@ class Pencils {
   }
   [[nodiscard]] std::size_t bytes(int axis) const { return elements_[axis] * shape_.element(); }
 
-  // What is read for the first time is not written; what is ours already is transformed where it is.
+  // An array that is read for the first time is not written; our own memory is transformed in place.
   Result<void> rows(std::byte*& at, int axis, Target to) {
     const bool reals = axis == 2 && shape_.real();
     const Kind kind = reals ? Kind::real_forward : shape_.forward() ? Kind::forward : Kind::backward;

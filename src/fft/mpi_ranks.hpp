@@ -108,8 +108,8 @@ class Ranks final : public World {
   }
   [[nodiscard]] std::string text() const override { return std::to_string(size_) + " ranks"; }
 
-  // Whether it is done in place, as those say that have something of both arrays: the last rank has. Who
-  // lacks one has what it gives for the other. Collective.
+  // True if the transform is done in place, by the ranks that have a part of both arrays: the last rank has.
+  // A rank that lacks one gives the other for it. Collective.
   Result<void> find_in_place(const Shape& shape, Arrays& arrays) const {
     const bool in = shape.in(rank(), ranks(), false).bytes > 0,
                out = shape.out(rank(), ranks(), false).bytes > 0;
@@ -128,7 +128,7 @@ class Ranks final : public World {
     return {};
   }
 
-  // What rank 0 was asked, on all; and a share of the CPUs.
+  // The demand of rank 0, on all; and a share of the CPUs.
   [[nodiscard]] Demand of_rank_0(Demand demand) const {
     MPI_Bcast(&demand, sizeof demand, MPI_BYTE, 0, comm_);
     return demand;

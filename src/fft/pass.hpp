@@ -29,7 +29,7 @@ struct Piece {
   std::size_t first = 0, count = 0;
 };
 
-// Where lines lie: element e of line l of matrix m. Distances in bytes. With `flat`, pieces count the
+// The place of lines: element e of line l of matrix m. Distances in bytes. With `flat`, pieces count the
 // elements of all matrices one after the other, m * flat + e, and `matrix` is not used.
 struct View {
   std::vector<Piece> pieces;
@@ -45,7 +45,7 @@ struct Pass {
   bool only_moves = false;  // no transform: lines of complex elements are moved as they are
   std::size_t matrices = 1, lines = 0;
   View from, to;
-  // What transforms: one of them, unless this only moves.
+  // The transform: one of these, unless the pass only moves.
   const RowPlan* rows = nullptr;
   const LanePlan* lanes = nullptr;
   // Element k of line l is multiplied by w^(k * (l + first)) afterwards.

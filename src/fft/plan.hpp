@@ -42,7 +42,7 @@ class World {
   virtual void wait() = 0;
   // nullptr: there is none.
   virtual Memory memory(std::size_t bytes) = 0;
-  // Where this rank finds the array of each; empty on all if one is out of reach of one.
+  // The addresses of all ranks' arrays as this rank reaches them; empty on all if one is out of reach of one.
   virtual std::vector<std::byte*> reach(std::byte* at, std::size_t bytes) = 0;
   // Transposes a matrix dealt by rows; may be done again and again.
   virtual Result<Action> turn(std::size_t rows, std::size_t columns, std::size_t element, std::byte* from,
@@ -77,16 +77,16 @@ struct Step {
 Result<std::unique_ptr<nigh_fft>> make_plan(std::unique_ptr<World> world, const Demand& demand, Arrays arrays,
                                             int threads);
 int threads_of_process();
-// Whether there are as many bytes as are wanted, of which no two are the same, unless it is done in place,
-// which it `may` be.
+// Checks that the arrays have as many bytes as are wanted, and do not overlap unless the transform is in
+// place, which it `may` be.
 Result<void> check_arrays(const Arrays& arrays, std::size_t in_wanted, std::size_t out_wanted,
                           std::size_t real, bool may_be_one);
-// What flags and environment ask for.
+// The backend that flags and environment ask for.
 Result<Local> find_local(const Shape& shape);
-// Of this process alone, at a huge page.
+// Memory of this process alone, at a huge page.
 Memory plain_memory(std::size_t bytes);
 
-// What the C functions do with whatever `make` throws or returns.
+// The report of the C functions on anything that `make` throws or returns.
 void set_why(std::string_view why) noexcept;
 template <class Make>
 nigh_fft* made(const Make& make) {

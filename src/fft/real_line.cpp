@@ -34,7 +34,7 @@ Pair<T> mixed(bool forward, Pair<T> z, std::complex<double> w) {
           {(even.real() + turned.real()) * half.real(), -(even.imag() + turned.imag()) * half.real()}};
 }
 
-// Where elements lie. k only grows, or only shrinks, so the rank that has it is near the one before.
+// The place of elements. k only grows, or only shrinks, so the rank that has it is near the one before.
 template <class T>
 class Walker {
  public:

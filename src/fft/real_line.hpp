@@ -25,11 +25,11 @@ struct Blocks {
   std::vector<std::size_t> first;  // of each rank, and m
   std::size_t ranks() const { return first.size() - 1; }
   std::size_t m() const { return first.back(); }
-  // Of the spectrum.
+  // The range of the spectrum.
   transpose::Range of(std::size_t rank) const {
     return {first[rank], first[rank + 1] + (rank + 1 == ranks() ? 1 : 0)};
   }
-  // What stands opposite: the m - k of these k, without m itself where that is the first one.
+  // The opposite elements: the m - k of these k, without m itself where that is the first one.
   transpose::Range mirror_of(std::size_t rank) const;
 };
 
@@ -44,7 +44,7 @@ struct RealLine {
 // the same.
 void mix_pairs(const RealLine& line, const std::vector<std::byte*>& from, const std::vector<std::byte*>& to,
                const transpose::Range& range);
-// What rank `me` has, in place or not, given what stands opposite.
+// Mixes the elements of rank `me`, in place or not, given the opposite ones.
 void mix_own(const RealLine& line, std::size_t me, const std::byte* from, const std::byte* mirror,
              std::byte* to, std::size_t part, std::size_t parts);
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How steps are made and what they hold; what is made of them is in builder.cpp and mpi_pencils.cpp.
+// Steps, and the values that they hold; builder.cpp and mpi_pencils.cpp combine them.
 #include <atomic>
 #include <new>
 #include <stdexcept>
@@ -27,7 +27,7 @@ int Recipe::threads() const { return plan_.team_.threads(); }
 transpose::Team& Recipe::team() { return plan_.team_; }
 void Recipe::step(Step step) { plan_.steps_.push_back(std::move(step)); }
 
-// What fails here fails on this rank alone, and the others go on to what they do together.
+// A failure here is a failure on this rank alone, and the others go on to their common calls.
 template <class Make>
 void Recipe::make(const Make& make) {
   try {

@@ -18,7 +18,7 @@ struct alignas(cache_line) Block {
   std::size_t bytes;
 };
 
-// What a thread has given back, for itself.
+// The memory that a thread has given back, for itself.
 class Kept {
  public:
   ~Kept() {

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which backend does the rows. The widest vectors are not always the fastest: as many rows as they have lanes
-// are worked on at once, in two buffers, and those should fit a core's own cache.
+// The choice of a backend for the rows. The widest vectors are not always the fastest: as many rows as they
+// have lanes are worked on at once, in two buffers, and those should fit a core's own cache.
 #include "fft/rows.hpp"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ namespace nigh::fft {
 namespace {
 #ifdef NIGH_FFT_VECTORS
 constexpr std::size_t two_groups = std::size_t{512} << 10;  // bytes of two buffers
-// What a group of rows fills, in two buffers.
+// The bytes that a group of rows fills, in two buffers.
 std::size_t group_bytes(const Transform& transform, const Backend& backend) {
   return 4 * transform.n * backend.vector_bytes;
 }

@@ -73,7 +73,7 @@ struct Backend {
   std::unique_ptr<RowPlan> (*plan)(const Transform& transform);
 };
 
-// What does the transforms of a plan: lanes.hpp where it can, if `lanes`; else rows, nullptr: by pocketfft.
+// The backend of a plan's transforms: lanes.hpp where it can, if `lanes`; else rows, nullptr: by pocketfft.
 struct Local {
   bool lanes = true;
   const Backend* rows = nullptr;

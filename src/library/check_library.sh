@@ -2,7 +2,8 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What libnigh.so promises to every process it is opened in: it exports nigh_* only, and needs no C++ library.
+# The promises of libnigh.so to every process that opens it: it exports nigh_* only, and needs no C++
+# library.
 set -u
 library=$1
 failed=0

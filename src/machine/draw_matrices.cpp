@@ -104,7 +104,7 @@ std::string full_table(const Machine& m, const Table& table, int width) {
   return out;
 }
 
-// How near two nodes are: the innermost kind of object around both.
+// The nearness of two nodes: the innermost kind of object around both.
 std::string relation(const Machine& m, std::size_t a, std::size_t b) {
   if (a == b) return "in the node";
   std::vector<int> around;

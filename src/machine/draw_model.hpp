@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the terminal and the SVG picture share: the tree as boxes and cells. A box is a chain of objects that
-// hold one another alone (package 0 - numa 0 - L3) under one title, a cell is a core with its PUs. The
-// private L2 of cores is told once in the title around them, so that the picture shows what is shared and not
-// what is not.
+// The common part of the terminal and the SVG picture: the tree as boxes and cells. A box is a chain of
+// objects that hold one another alone (package 0 - numa 0 - L3) under one title, a cell is a core with its
+// PUs. The private L2 of cores is named once in the title around them, so that the picture shows shared
+// caches only.
 #pragma once
 
 #include <string>

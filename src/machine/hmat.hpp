@@ -26,7 +26,7 @@ struct Hmat {
   std::vector<HmatEntry> latency;
 };
 
-// Of the kinds of access, "access" (both ways) is preferred, then read, then write; only figures of memory
+// Among the kinds of access, "access" (both ways) is preferred, then read, then write; only figures of memory
 // itself are taken, not those of memory-side caches. Entries that are not provided or unreachable are left
 // out.
 Result<Hmat> parse_hmat(std::string_view table);

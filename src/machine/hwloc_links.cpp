@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What hwloc knows of the links between nodes. Distances are the SLIT; memory attributes are the HMAT figures
-// that the kernel shows, as a rule from each node's best initiators only, so most entries stay unknown.
+// Links between nodes by hwloc. Distances are the SLIT; memory attributes are the HMAT figures that the
+// kernel shows, as a rule from each node's best initiators only, so most entries stay unknown.
 #include <algorithm>
 #include <map>
 

@@ -5,8 +5,8 @@
 // topology with the same filters. Nothing here may move the calling thread: hwloc's x86 backend binds it
 // to each CPU in turn unless told not to.
 //
-// What is not this computer is read in a child process: damaged XML crashes hwloc, and long descriptions keep
-// it for hours (decision 0026). The machine comes back as our JSON.
+// Descriptions of other computers are read in a child process: damaged XML crashes hwloc, and long
+// descriptions keep it for hours (decision 0026). The machine comes back as our JSON.
 #include <hwloc.h>
 
 #include <charconv>
@@ -93,7 +93,7 @@ std::string cpu_title(hwloc_topology_t topology) {
 }
 constexpr std::size_t longest_xml = std::size_t{64} << 20;
 
-// As the child says it: the machine, or the kind of an error and its sentence.
+// The answer of the child: the machine, or the kind of an error and its sentence.
 std::string told(const Result<Machine>& machine) {
   return machine ? 'M' + machine_to_json(*machine)
                  : std::to_string(static_cast<int>(machine.error().code)) + machine.error().message;
@@ -167,8 +167,8 @@ Result<Machine> machine_of_xml(const std::string& path, const std::string& text)
   return finished(std::move(machine));
 }
 
-// How many PUs a synthetic description has: the product of its numbers but for what is in brackets, which
-// is memory and sizes. Large ones keep hwloc for hours, or overflow in it.
+// The PUs of a synthetic description: the product of its numbers except those in brackets, which are memory
+// and sizes. Large ones keep hwloc for hours, or overflow in it.
 Result<void> check_synthetic(const std::string& description) {
   constexpr std::uint64_t most = 16384;  // more take hwloc 2 minutes
   std::uint64_t all = 1;

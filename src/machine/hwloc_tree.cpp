@@ -57,8 +57,8 @@ bool holds_bare_cpus(hwloc_obj_t obj) {
   return false;
 }
 
-// Where the level of a node that is near an object belongs: around all in it; around those children that have
-// no memory of their own; further down, in the one child some of whose CPUs have none; nowhere.
+// The level of a node that is near an object: around all in it; around those children that have no memory of
+// their own; further down, in the one child some of whose CPUs have none; nowhere.
 enum class Near { all, children, child, none };
 Near place_of_node(hwloc_obj_t obj) {
   if (!holds_memory_below(obj)) return Near::all;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the links between NUMA nodes carry when several use them at once. The bandwidth matrix of a Machine
-// tells what one pair gets alone; here that is spread over what flows share:
+// The capacity of links between NUMA nodes that several flows use at once. The bandwidth matrix of a Machine
+// has the rate of one pair alone; here that is distributed over the resources that flows share:
 //
 //     memory of node j ──► controller j ──► link j→k ──► link k→i ──► CPUs of node i
 //                                          └─ only where i and j are more than one hop apart ─┘
@@ -39,7 +39,7 @@ class Links {
   [[nodiscard]] int nodes() const { return nodes_; }
   // MB/s of CPUs of node `cpus` from the memory of node `memory`, nobody else about.
   [[nodiscard]] double alone(int cpus, int memory) const { return pair_[at(cpus, memory)]; }
-  // Whether that figure was guessed, or derived from distances: neither measured nor documented.
+  // True if that figure was guessed, or derived from distances: neither measured nor documented.
   [[nodiscard]] bool assumed(int cpus, int memory) const { return assumed_[at(cpus, memory)] != 0; }
   // By the SLIT: 0 for a node itself, 1 for the nearest others and those as near, and so on.
   [[nodiscard]] int hops(int cpus, int memory) const {
@@ -61,7 +61,8 @@ class Links {
   // MB/s in all when the CPUs of each node of the set read the memories of the others, all pairs at once; of
   // a single node: its own memory.
   [[nodiscard]] double set_bandwidth(const std::vector<int>& set) const;
-  // How busy the link of two neighbours is, 0 to 1, under flows of these rates (MB/s); 0 where there is none.
+  // The load of the link between two neighbours, 0 to 1, under flows of these rates (MB/s); 0 where there is
+  // none.
   [[nodiscard]] double load(int to, int from, const std::vector<Flow>& flows,
                             const std::vector<double>& rates) const;
 
@@ -72,7 +73,7 @@ class Links {
     return static_cast<std::size_t>(cpus) * static_cast<std::size_t>(nodes_) +
            static_cast<std::size_t>(memory);
   }
-  // What a flow uses: its pair, the links along its path, its controller.
+  // The resources of a flow: its pair, the links along its path, its controller.
   [[nodiscard]] std::span<const std::uint32_t> resources(const Flow& flow) const {
     const std::size_t pair = at(flow.cpus, flow.memory);
     return {resources_.data() + first_[pair], resources_.data() + first_[pair + 1]};

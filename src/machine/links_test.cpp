@@ -148,8 +148,8 @@ TEST(Links, MissingFiguresAreNamed) {
   EXPECT_FALSE(Links::of(*machine));
 }
 
-// Of each flow that has less than it wants: with a little less for all who have more than it, it still gets
-// no more. They are not in its way, or what it shares with them is shared equally.
+// For each flow that has less than it wants: with a little less for all flows that have more than it, it
+// still gets no more. They are not in its way, or their shared resource is divided equally.
 TEST(Links, SharesAreMaxMinFair) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     Random random(seed);

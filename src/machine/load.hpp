@@ -30,8 +30,8 @@ std::string machine_to_json(const Machine& machine);
 std::vector<std::string> model_names();
 Result<Machine> load_model(const std::string& name);
 
-// What a user may write after --machine / --model: "" or "this" (this computer), a model's name, a path of a
-// .json or .xml file, or "synthetic:DESCRIPTION". An error lists what was tried.
+// The values of --machine / --model: "" or "this" (this computer), a model's name, a path of a .json or .xml
+// file, or "synthetic:DESCRIPTION". An error lists all attempts.
 Result<Machine> load_machine(const std::string& what);
 
 // A hash (16 hex digits) of the tree alone, not of names or links: the key of measured data. The memory sizes

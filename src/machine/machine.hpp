@@ -30,7 +30,7 @@ namespace nigh {
 // may serve four packages (machine, numa, package), one L3 may span three NUMA nodes (package, l3, numa).
 enum class Kind : std::uint8_t { machine, group, board, package, die, numa, l3, l2, core, pu };
 
-// Whether an object of kind `inner` may lie below one of kind `outer` (directly or further in).
+// True if an object of kind `inner` may lie below one of kind `outer` (directly or further in).
 bool may_hold(Kind outer, Kind inner);
 
 // The name used in JSON and on screen ("machine", "board", ..., "pu"), and back.
@@ -47,8 +47,8 @@ struct Object {
   CpuSet pus;               // OS numbers of the PUs below (empty for a memory-only node)
 };
 
-// Where a figure comes from; fitted: so that a model gives figures that were published or measured. A plan
-// may be no more certain than the least certain figure it rests on.
+// The origin of a figure; fitted: so that a model gives figures that were published or measured. A plan may
+// be no more certain than the least certain figure it rests on.
 enum class Source : std::uint8_t { unknown, measured, hmat, slit, datasheet, guessed, fitted };
 const char* source_name(Source source);
 Result<Source> source_from_name(std::string_view name);

@@ -60,7 +60,7 @@ class Markup {
 // newlines and tabs, and bytes that are not UTF-8, becomes '?'.
 Markup escaped(std::string_view text);
 
-// What is formatted in the place of a value: of markup itself, of a text its escaped form, of a number it.
+// The formatted form of a value: markup itself, the escaped form of a text, a number as it is.
 inline Markup in_markup(Markup markup) { return markup; }
 inline Markup in_markup(const std::same_as<char> auto& character) { return escaped({&character, 1}); }
 template <class Text>

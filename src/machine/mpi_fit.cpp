@@ -70,7 +70,7 @@ struct Curves {
   std::vector<MpiPoint> one, several;
 
   [[nodiscard]] std::size_t size() const { return one.size(); }
-  // Of sizes that k = 1 has from index `first` on, before `end`; the last part has no end.
+  // The part of the sizes of k = 1 from index `first` on, before `end`; the last part has no end.
   [[nodiscard]] Curves part(std::size_t first, std::size_t end) const {
     Curves out;
     out.one = {one.begin() + static_cast<std::ptrdiff_t>(first),
@@ -80,14 +80,14 @@ struct Curves {
       if (p.bytes >= low && p.bytes <= high) out.several.push_back(p);
     return out;
   }
-  // Of the best lines; none is what a single process's points are too close for.
+  // The error of the best lines; 0 where a single process's points are too close for a line.
   [[nodiscard]] double error() const {
     if (!makes_a_line(one)) return INFINITY;
     return fit_line(one).error + (makes_a_line(several) ? fit_line(several).error : 0);
   }
 };
 
-// Where each line ends (index behind its last point).
+// The end of each line (index behind its last point).
 using Cuts = std::vector<std::size_t>;
 
 double best_cuts(const Curves& curves, std::size_t first, int lines, Cuts& out) {
@@ -140,14 +140,15 @@ Cuts protocols(const Curves& curves) {
 
 double rate_of(double slope) { return slope > 1 / most_rate ? 1 / slope : most_rate; }
 
-// What sharing adds, of the times of several processes at the sizes of this range. Where one alone waits for
-// nothing, several may: what each adds is told as a part of the latency, which is then not left at 0.
+// The cost of sharing, from the times of several processes at the sizes of this range. Several processes may
+// wait where one alone does not: the cost of each is counted as a part of the latency, which is then not left
+// at 0.
 void fit_sharing(const std::vector<MpiPoint>& same, NetworkRange& range) {
   constexpr double least_part = 0.01;
   range.node_rate = range.process_rate;
   if (same.empty()) return;
   const int k = same.front().k;
-  // Of points too close no line follows: the last is taken to have the latency of one process.
+  // Points that are too close determine no line: the last one is taken to have the latency of one process.
   Line together = fit_line(same);
   if (const MpiPoint& last = same.back(); !makes_a_line(same) && last.us > range.latency_us)
     together = {range.latency_us, (last.us - range.latency_us) / last.bytes, 0};

@@ -57,7 +57,8 @@ TEST(MpiFit, WaitingAndLossBySharing) {
   EXPECT_NEAR(fitted.ranges[0].rate_loss, 0.05, 0.005);
 }
 
-// What the reorder takes if each of its steps takes what `network` says, with as many at a time as send then.
+// The time of the reorder if each of its steps takes the time that `network` gives, with as many at a time as
+// send then.
 MpiPoint reorder_of(const Network& network, int nodes, int k, double bytes) {
   double seconds = (k * nodes - 2 * k + 1) * network.message_seconds(bytes, k);
   for (int j = 1; j < k; ++j) seconds += 2 * network.message_seconds(bytes, j);
@@ -76,7 +77,7 @@ TEST(MpiFit, MessagesOfAReorder) {
       EXPECT_NEAR(p.us / (1e6 * shared.message_seconds(p.bytes, p.k)), 1, 1e-9) << nodes << ' ' << p.k;
   }
   EXPECT_TRUE(points_of_reorder({{1, 8, 3}}, 1).empty());
-  // Of a size that one process was not measured with, nothing follows; nothing takes less than for one.
+  // A size that one process was not measured with determines nothing; no time is less than for one process.
   EXPECT_EQ(points_of_reorder({{1, 8, 3}, {2, 8, 5}, {2, 64, 20}}, 2),
             (std::vector<MpiPoint>{{1, 8, 3}, {2, 8, 3}}));
 }
@@ -106,7 +107,7 @@ TEST(MpiFit, OnePointOfSeveralIsEnough) {
   EXPECT_NEAR(fit_network(points).ranges.back().rate_loss, 0.2, 0.01);
 }
 
-// Of several processes only short messages were measured beyond 32 KiB, of nearly one size: by noise the
+// Several processes were measured with short messages only beyond 32 KiB, of nearly one size: by noise the
 // longer one took less, but longer ones still will not.
 TEST(MpiFit, PointsTooCloseTellNoSlope) {
   const Network shared{.ranges = {{0, 10, 20, 20, 0, 0.4}}, .source = Source::measured};

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `nigh machine --probe-mpi` measured between nodes of this kind, fitted: the figures that the model of
-// the transpose is calculated with (transfer.hpp). Kept beside the Probe under the same hash of the topology;
-// `nigh plan --transpose` uses it. Machine files that give their own figures win.
+// The measurements of `nigh machine --probe-mpi` between nodes of this kind, fitted: the figures that the
+// model of the transpose is calculated with (transfer.hpp). Kept beside the Probe under the same hash of the
+// topology; `nigh plan --transpose` uses it. Machine files that give their own figures win.
 #pragma once
 
 #include <string>

@@ -75,7 +75,7 @@ TEST(MpiProbe, CopyingThatIsKnownIsNotMeasuredAgain) {
   ASSERT_EQ(probe->notes.size(), 1U);
   EXPECT_NE(probe->notes[0].find("those of nigh machine --probe on some day"), std::string::npos);
   EXPECT_EQ(mpi_probe_from_json(mpi_probe_to_json(*probe), "file")->copying_from, probe->copying_from);
-  // What was measured counts; and without a probe there is nothing to copy at.
+  // Measured figures count; and without a probe there is no copy rate.
   EXPECT_EQ(read_mpi_report(report, machine, &known)->copying.levels[1].node_rate, 20000);
   EXPECT_FALSE(read_mpi_report(text, machine).has_value());
   known.bandwidth.clear();

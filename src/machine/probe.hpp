@@ -97,7 +97,7 @@ struct ProbeOptions {
 // Measures this machine. Errors: invalid (no such node), permission, io, or that it was interrupted.
 Result<Probe> run_probe(const Machine& machine, const ProbeOptions& options);
 
-// Where the result for this machine is kept. Errors: neither XDG_CACHE_HOME nor HOME is set.
+// The path of the result for this machine. Errors: neither XDG_CACHE_HOME nor HOME is set.
 Result<std::string> probe_path(const Machine& machine);
 // Atomic. A result that covers fewer nodes or PUs than the one that is there does not replace it: invalid.
 Result<void> store_probe(const Machine& machine, const Probe& probe);
@@ -105,7 +105,7 @@ Result<void> store_probe(const Machine& machine, const Probe& probe);
 // machine's.
 Result<Probe> load_probe(const Machine& machine);
 
-// What a stored probe is marked with: this CPU's model, and the time, UTC.
+// The marks of a stored probe: this CPU's model, and the time, UTC.
 std::string name_of_cpu();
 std::string now_text();
 

@@ -30,7 +30,7 @@ double nearer(const CrossCheck& check, const Cell& a, const Cell& b) {
   return check.reference_better_high ? -by : by;
 }
 
-// How much slower a is than b (0.22: 22 %), 0 unless their ranges lie apart.
+// The slowdown of a against b (0.22: 22 %), 0 unless their ranges lie apart.
 double slower(const CrossCheck& check, const Cell& a, const Cell& b) {
   if (check.measured_better_high)
     return a.figure.high < b.figure.low ? 1 - a.figure.median / b.figure.median : 0;

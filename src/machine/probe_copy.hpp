@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How fast a machine copies, from what `nigh machine --probe` measured on it: the levels of CopyRates
-// (transfer.hpp). Used by the model of the transpose, and by the MPI probe, which need not measure again what
-// is known of the machine.
+// The copy rates of a machine, from the measurements of `nigh machine --probe` on it: the levels of CopyRates
+// (transfer.hpp). Used by the model of the transpose, and by the MPI probe, which need not measure known
+// rates again.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ double probed_core_rate(const Probe* probe, const std::string& level);
 // measured has `gain` times what one core has in memory; gain 0: it is left out.
 std::vector<CopyLevel> copy_levels(const Machine& machine, const Probe* probe, double core, double node,
                                    double gain);
-// Of nothing but measured figures; empty where the probe lacks those of memory.
+// Made of measured figures only; empty where the probe lacks those of memory.
 std::vector<CopyLevel> probed_copy_levels(const Machine& machine, const Probe& probe);
 
 }  // namespace nigh

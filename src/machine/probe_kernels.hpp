@@ -18,7 +18,7 @@ enum class Mix : std::uint8_t { read, two_to_one, one_to_one };
 const char* mix_name(Mix mix);  // "read", "2:1", "1:1"
 
 constexpr std::size_t line_bytes = 64;
-// What one call of a streaming kernel works on at least: every length is a multiple of this.
+// The least work of one call of a streaming kernel: every length is a multiple of this.
 constexpr std::size_t grain_bytes = 1024;
 
 // Streams over `bytes` at `data` (both multiples of grain_bytes) with the widest vectors this CPU has and

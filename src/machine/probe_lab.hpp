@@ -42,7 +42,7 @@ struct Layout {
   [[nodiscard]] std::vector<int> pus() const;
 };
 
-// What the OS allows; read once, so that lay_out() is pure.
+// The resources that the OS allows; read once, so that lay_out() is pure.
 struct Resources {
   CpuSet pus;
   CpuSet mems;  // empty: all
@@ -78,7 +78,7 @@ class Lab {
   virtual Result<std::vector<double>> working_set(int pu, std::uint64_t bytes, double seconds) = 0;
   // ns one way, `a` having the line's home.
   virtual Result<std::vector<double>> ping_pong(int a, int b, double seconds) = 0;
-  // What else must be known of the samples taken so far.
+  // Other remarks on the samples taken so far.
   [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
 };
 

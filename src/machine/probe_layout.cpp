@@ -1,8 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How much of the machine a probe may use: the affinity mask and the cpuset decide which PUs and nodes, and
-// never more than half of what is free is taken, since strict binding makes the kernel kill rather than fail.
+// The part of the machine that a probe may use: the affinity mask and the cpuset decide which PUs and nodes,
+// and never more than half of the free memory is taken, since strict binding makes the kernel kill rather
+// than fail.
 #include <fmt/format.h>
 
 #include <algorithm>

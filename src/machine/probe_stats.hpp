@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is concluded from samples, as pure functions: the median and its spread, the number of threads beyond
-// which more bring nothing, how much memory to take, how long a sample may last, and where a measured matrix
-// contradicts what the firmware says. No clock and no machine here, so all of it is tested with made-up data.
+// Conclusions from samples, as pure functions: the median and its spread, the number of threads beyond which
+// more bring nothing, the memory to take, the duration of a sample, and contradictions between a measured
+// matrix and the firmware. No clock and no machine here, so all of it is tested with made-up data.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,7 @@ class Knee {
   int at_ = 0, flat_ = 0;
 };
 
-// How the memory of one node is used: a region for the chase and one slice for each thread that streams from
-// it.
+// The use of one node's memory: a region for the chase and one slice for each thread that streams from it.
 struct Sizes {
   std::uint64_t slice = 0, chase = 0;  // multiples of 64 KiB
   bool reduced = false;                // below 4 x llc
@@ -65,7 +64,8 @@ std::vector<WorkingSet> working_sets(const std::vector<std::pair<std::string, st
 // time).
 std::vector<std::pair<int, int>> pick_pairs(int n, std::size_t most);
 
-// How long one sample may last when `samples` of them must fit in `seconds`, each costing `overhead` besides.
+// The longest duration of one sample when `samples` of them must fit in `seconds`, each costing `overhead`
+// besides.
 double sample_seconds(double seconds, std::size_t samples, double overhead, double least, double most);
 
 // A measured matrix against what was known before. `better_high`: bandwidth (or a HMAT bandwidth), else

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was measured survives: through JSON and the cache folder and back, into the matrices of a machine; and
-// what is damaged, foreign or covers less is told in one sentence and does no harm.
+// Measurements survive: through JSON and the cache folder and back, into the matrices of a machine; and a
+// file that is damaged, foreign or covers less is reported in one sentence and does no harm.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ struct Cache : ::testing::Test {
     ::unsetenv("XDG_CACHE_HOME");
     std::filesystem::remove_all(path);
   }
-  // As run_probe would leave it: of this topology, this CPU.
+  // The result that run_probe would leave: of this topology, this CPU.
   [[nodiscard]] Probe ours() const {
     Probe p = made();
     p.topology = topology_hash(machine);

@@ -41,7 +41,8 @@ double Network::message_seconds(double bytes, int k) const {
 
 double Network::stream_seconds(double bytes, int k) const {
   if (stream_process_rate <= 0 || empty()) return 0;
-  // Where several have less than one, as offers of some wait behind the data of others, two do so already.
+  // Several processes may have less than one, as offers of some wait behind the data of others; two do so
+  // already.
   const double rate = k == 1 || stream_node_rate <= 0 ? stream_process_rate
                                                       : std::min(stream_node_rate, k * stream_process_rate);
   return (ranges.front().latency_us + bytes / rate) * 1e-6;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What moving data costs, on a node and between nodes: the few figures that a plan for programs on several
+// The cost of moving data, on a node and between nodes: the few figures that a plan for programs on several
 // nodes rests on. Both laws have the form of max-rate (Gropp, Olson, Samfass, EuroMPI 2016, DOI
-// 10.1145/2966884.2966919): k at a time get k times what one gets, until the node has no more.
+// 10.1145/2966884.2966919): k at a time get k times the rate of one, until the node has no more.
 //
 //     seconds                          MB/s of the node
 //        |          ...k = 4              |        ________  node rate

@@ -68,7 +68,7 @@ int receive(const Piece& piece, int from, int tag, nigh_status* status) {
   return answer(got.error);
 }
 
-// Of the space, so that peers can read it; the caller's own may be anywhere.
+// In memory of the space, so that peers can read it; the caller's own may be anywhere.
 Layout layout_of(const nigh_layout* layout) {
   return {.blocks = reinterpret_cast<const Block*>(layout->blocks),
           .block_count = layout->block_count,

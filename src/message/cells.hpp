@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the members of a group show each other, and the rules by which they read it. Call number s of a group
-// (all members make the same calls in the same order) uses cell s mod cell_count of each member:
+// The words that the members of a group show each other, and the rules by which they read them. Call number s
+// of a group (all members make the same calls in the same order) uses cell s mod cell_count of each member:
 //
 //     Cells:  about | failed | departed | done | cell 0 .. 15 | upper areas | lower areas
 //     Cell:   line 0  posted + what was posted: up to 48 bytes of operand, or where it lies
@@ -27,7 +27,7 @@ namespace nigh::message {
 inline constexpr std::uint64_t cell_batch = cell_count / 2;
 inline constexpr std::size_t line_room = 48;  // bytes of operand beside a word in its line
 inline constexpr std::size_t area_room = 4096;
-// Where ranks outnumber CPUs: see copy_rather_than_wait.
+// For ranks that outnumber CPUs: see copy_rather_than_wait.
 inline constexpr std::size_t crowded_area_room = 32768;
 // So that areas don't all lie in one set of the first-level cache.
 inline constexpr std::size_t area_gap = 128;
@@ -35,7 +35,7 @@ inline constexpr std::uint64_t final_step = (1 << 24) - 1;
 
 constexpr std::uint64_t step_word(std::uint64_t call, std::uint64_t step) { return call << 24 | step; }
 
-// How a member shows his operand. The reader follows the writer, so that no two need to agree.
+// The form in which a member shows its operand. The reader follows the writer, so that no two need to agree.
 enum class Form : std::uint32_t {
   none,    // nothing to read
   line,    // in this line
@@ -43,7 +43,7 @@ enum class Form : std::uint32_t {
   direct,  // where the user has it
   staged,  // in parts, in memory of his
 };
-// How the blocks of several readers lie in it.
+// The order of several readers' blocks in it.
 enum class Blocks : std::uint32_t { same, even, table };
 
 struct Where {
@@ -123,7 +123,7 @@ struct Cells {
   alignas(64) atomic<std::uint32_t> departed = 0;  // members that will never look at these cells again
   CallRing ring;
 
-  // Whether all others have departed.
+  // True if all others have departed.
   [[nodiscard]] bool left() const { return departed.load(std::memory_order_acquire) + 1 >= members; }
 
   // For what goes down a tree there is always area_room; for what its owner shows, as much as he asked for.

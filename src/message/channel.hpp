@@ -52,7 +52,7 @@ struct alignas(line_bytes) RingTop {
   atomic<std::uint64_t> consumed = 0;  // lines; by the receiver
 };
 
-// What a receiver shows (Front::channels): ring s, of sender s, begins at base + s * stride.
+// The rings of a receiver (Front::channels): ring s, of sender s, begins at base + s * stride.
 struct Rings {
   std::uint32_t lines = 0;  // of each, a power of two
   std::size_t stride = 0;
@@ -183,7 +183,7 @@ class RingReader {
     return true;
   }
 
-  // Where a message of several lines is waited for: its second line comes while the first one does.
+  // For a wait for a message of several lines: its second line comes while the first one does.
   void expect_more() { __builtin_prefetch(&lines_[(next_ + 1) & mask_]); }
 
   // Copies the first `bytes` of that message, and goes on to the next with pass().

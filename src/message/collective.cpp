@@ -307,8 +307,8 @@ void Group::State::look_for_dead() {
   std::erase_if(active, [](const Pending* p) { return p->outcome != Outcome::pending; });
 }
 
-// Whoever only gives is not held up by a member that will never take: the wrong arguments of a root that went
-// on to MPI_Finalize. Libraries that send a few KiB ahead end such a call, too.
+// A member that only gives is not held up by one that will never take: the wrong arguments of a root that
+// went on to MPI_Finalize. Libraries that send a few KiB ahead end such a call, too.
 void Group::State::let_go(Pending& p) {
   const bool root = me == p.call.root;
   const bool gives = root ? p.call.kind == Kind::bcast || p.call.kind == Kind::scatter

@@ -117,7 +117,7 @@ struct Call {
 };
 inline const void* const in_place = reinterpret_cast<const void*>(-1);
 
-// What the members of a group show each other; in memory of the space.
+// The words that the members of a group show each other; in memory of the space.
 struct Cells;
 
 class Group {

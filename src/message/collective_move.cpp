@@ -217,7 +217,7 @@ void Move::stage_part() {
   }
 }
 
-// As a writer of parts: true when all are shown.
+// The writer's side of parts: true when all are shown.
 bool Move::show_parts() {
   for (; p.part < p.parts; ++p.part, ++p.moved) {
     if (p.part >= 2)
@@ -259,7 +259,7 @@ bool Move::fetch_part(int writer) {
   return true;
 }
 
-// As a reader: true when I have everything.
+// The reader's side: true when all is fetched.
 bool Move::fetch() {
   while (!p.sink_done) {
     for (; p.next < g.size - 1; ++p.next, ++p.moved) {

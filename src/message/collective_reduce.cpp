@@ -54,7 +54,7 @@ bool Reduction::begin() {
   return true;
 }
 
-// Where others write my result, or read my part of it.
+// Shows the memory where others write my result, or read my part of it.
 bool Reduction::show_result() {
   CallCell& cell = g.mine(p);
   const bool root = call.kind == Kind::reduce && g.me == call.root;

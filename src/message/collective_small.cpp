@@ -27,7 +27,7 @@ std::size_t largest(const Group::State& g, const Call& call, const std::size_t* 
   return most;
 }
 
-// What this member shows: its length, or nothing.
+// The bytes that this member shows, if any.
 inline bool shows(const Group::State& g, const Call& call, std::size_t& bytes) {
   bytes = call.bytes;
   switch (call.kind) {
@@ -57,7 +57,7 @@ inline void post_small(Group::State& g, const Call& call, std::uint64_t number) 
   g.post_cell(number);
 }
 
-// Whom this member has to see.
+// The members that this member has to see.
 inline Range needs(const Group::State& g, const Call& call) {
   switch (call.kind) {
     case Kind::bcast: return g.me == call.root ? Range{} : Range{call.root, call.root + 1};
@@ -181,7 +181,8 @@ Group::Pending::Engine Group::State::engine_for(const Call& call) const {
   return engines::small;
 }
 
-// Of those in [member, last) who have not posted yet, one that can't while we keep this CPU; else `member`.
+// Among the members in [member, last) that have not posted yet, one that can't while we keep this CPU; else
+// `member`.
 int Group::State::first_to_await(int member, int last, std::uint64_t call) {
   for (int other = member; other < last; ++other)
     if (other != me && waiter.in_the_way_of(ranks[static_cast<std::size_t>(other)]) &&

@@ -105,7 +105,7 @@ TEST(collective_split, without_memory_nobody_has_the_group_and_nobody_waits) {
 #endif
 }
 
-// What a refused group had made is given back.
+// The memory of a refused group is given back.
 TEST(collective_split, a_refused_group_leaves_nothing_behind) {
   run_job(2, {}, [](Rank& self) {
     std::unique_ptr<Group> part;

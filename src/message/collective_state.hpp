@@ -46,7 +46,7 @@ class Group::Pending {
   int step = 0, next = 0;
   std::uint64_t moved = 0;  // counts every bit of progress
 
-  // What the engines remember of large operands; each uses what it needs.
+  // The state of the engines for large operands; each uses what it needs.
   Stage *stage = nullptr, *stage_result = nullptr;
   Form form = Form::none;
   Blocks blocks = Blocks::same;
@@ -103,7 +103,7 @@ struct Group::State {
   int first_to_await(int member, int last, std::uint64_t call);
   Pending* new_pending();
   void enlist(Pending& p, const Call& call);
-  // Whether this call may be posted; if not, who is not yet far enough.
+  // True if this call may be posted; if not, `awaited` is a member that is not yet far enough.
   bool grant(std::uint64_t call, int& awaited);
   void drive(Pending& p);
   bool progress();
@@ -120,7 +120,7 @@ struct Group::State {
   CallCell& cell(int member, std::uint64_t call) { return cell_of(ring_of(member), call); }
   CallCell& mine(const Pending& p) { return cell(me, p.number); }
   CallCell& theirs(int member, const Pending& p) { return cell(member, p.number); }
-  // What it has posted there.
+  // The cell of that member, once posted.
   const CallCell& shown(int member, const Pending& p) {
     const CallCell& from = theirs(member, p);
     note_read(&from.form, shown_bytes);
@@ -167,7 +167,7 @@ struct Group::State {
   CombineKernel kernel_of(const Combine& combine) const {
     return reproducible && combine.ordered ? combine.ordered : combine.kernel;
   }
-  // Whether the operands may be combined domain by domain.
+  // True if the operands may be combined domain by domain.
   [[nodiscard]] bool may_regroup(const Call& call, const Tree& over) const;
   void count_crossing(int other, std::size_t bytes);
 };
@@ -193,7 +193,7 @@ inline const Bytes* bcast_source(const Call& call) {
   return as_bytes(call.send && call.send != in_place ? call.send : call.receive);
 }
 
-// Where block `member` starts and how long it is.
+// The offset and the length of block `member`.
 inline std::size_t block_bytes_of(const Call& call, const std::size_t* bytes, int member) {
   return bytes ? bytes[member] : call.bytes;
 }

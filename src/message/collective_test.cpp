@@ -32,7 +32,7 @@ void run_trial(Rank& self, const Trial& trial) {
 }
 
 #ifdef NIGH_SANITIZED
-// Of so many trials one, another for each number of ranks; prime to all that is combined.
+// Only every fifth trial, another for each number of ranks; prime to all that is combined.
 constexpr int every = 5;
 #else
 constexpr int every = 1;
@@ -78,7 +78,7 @@ TEST(collective, large_operands_in_rounds_and_parts) {
                            .bytes = (std::size_t{5} << 20) + 8,
                            .hidden = form & 2 ? ~0u : 0});
         }
-      // What was private went through stages that are far smaller than the operands.
+      // Private buffers went through stages that are far smaller than the operands.
       EXPECT_LT(self.space.allocated, std::size_t{16} << 20);
       EXPECT_GT(self.group.counts().staged, 0u);
       EXPECT_GT(self.group.counts().in_place, 0u);

@@ -258,7 +258,7 @@ void Side::fill_operand() {
   }
 }
 
-// What ranks first .. last - 1 combine to.
+// The combined operands of ranks first .. last - 1.
 std::vector<unsigned char> Side::combined(int first, int last) const {
   std::vector<unsigned char> sum(operand_bytes()), next(sum.size());
   fill(sum.data(), first, 0, sum.size());

@@ -42,7 +42,7 @@ int code_of(Outcome outcome) {
   return outcome == Outcome::no_memory ? NIGH_ERR_NO_MEMORY : NIGH_ERR_PEER_DEAD;
 }
 
-// What a rank publishes instead of its cells when it has no memory for the group of all.
+// Published by a rank in place of its cells when it has no memory for the group of all.
 Cells* const refused = reinterpret_cast<Cells*>(1);
 
 // The group of all, when the cells of all are there. All have it or none: see collective_split.cpp.

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which operation is defined on which element (MPI 4.0, 6.9.2), as the table of one instruction set. Signed
-// and unsigned integers share the kernels in which the sign makes no difference, so that wrapping is defined
-// too.
+// The operations that are defined on each element (MPI 4.0, 6.9.2), as the table of one instruction set.
+// Signed and unsigned integers share the kernels in which the sign makes no difference, so that wrapping is
+// defined too.
 #pragma once
 
 #include "message/combine_ordered.hpp"

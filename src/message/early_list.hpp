@@ -55,7 +55,7 @@ class EarlyList {
   Message** last_ = &first_;
 };
 
-// Of several threads; nullptr: there is but one.
+// A lock for several threads; nullptr: there is but one.
 class EarlyGate {
  public:
   explicit EarlyGate(atomic<std::uint32_t>* gate) : gate_(gate) {

@@ -72,7 +72,7 @@ struct alignas(64) Returned {
   atomic<std::uint64_t> spilled = 0;  // messages of the list that were taken
 };
 
-// What the producers of one inbox share beside their rings.
+// The words that the producers of one inbox share beside their rings.
 struct alignas(64) Spill {
   atomic<Link*> newest = nullptr;
   char own_line[64 - sizeof(atomic<Link*>)];
@@ -102,15 +102,15 @@ struct alignas(64) Ring {
   }
 };
 
-// Where larger rings come from: memory that producer and consumer have mapped at the same address, aligned to
-// a line. `get` may return null.
+// The source of larger rings: memory that producer and consumer have mapped at the same address, aligned to a
+// line. `get` may return null.
 struct RingMemory {
   void* (*get)(std::size_t bytes) = nullptr;
   void (*give)(void* memory, std::size_t bytes) = nullptr;
   std::uint64_t most_lines = 1 << 16;  // of one ring: 4 MB; beyond, rings of that size follow each other
 };
 
-// Where the parts of an inbox lie. `lines` of each producer's first ring: a power of two, at least 2.
+// The places of the parts of an inbox. `lines` of each producer's first ring: a power of two, at least 2.
 template <unsigned Messages = line_messages>
 struct InboxMemory {
   char* rings = nullptr;         // of producer 0, then of producer 1, ...
@@ -205,7 +205,7 @@ class alignas(line_bytes) Lane {
   // Messages that were pushed, but can't be seen yet.
   [[nodiscard]] unsigned staged() const { return count_; }
 
-  // Whatever was pushed can be seen. False: there was nothing.
+  // Makes all pushed messages visible. False: there was none.
   bool flush() {
     if (count_ == 0) return false;
     publish();

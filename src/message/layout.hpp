@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the bytes of a message lie when they are not in one piece: `count` elements, `extent` bytes apart,
-// each made of the same blocks. Sender and receiver may have different layouts of the same bytes; copy()
-// walks both at once, so that a strided send into a strided receive is still one copy (MPI derived datatypes,
-// OpenSHMEM iput/iget).
+// The bytes of a message that are not in one piece: `count` elements, `extent` bytes apart, each made of the
+// same blocks. Sender and receiver may have different layouts of the same bytes; copy() walks both at once,
+// so that a strided send into a strided receive is still one copy (MPI derived datatypes, OpenSHMEM
+// iput/iget).
 #pragma once
 
 #include <cstddef>

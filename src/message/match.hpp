@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which receive takes which message: the first posted receive whose source, tag and context fit, and the
+// Matching of receives and messages: the first posted receive whose source, tag and context fit, and the
 // first message in order of arrival that fits a new receive, so that messages of one source and tag never
 // overtake each other. A list for each source, and one for receives from anybody; numbers decide between two
 // lists.

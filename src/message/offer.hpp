@@ -30,7 +30,7 @@ namespace nigh::message {
 
 enum class OfferState : std::uint32_t { free, offered, claimed, staged, done };
 
-// What a probe needs to know of a message it can't look into.
+// The properties of a message that a probe reports without looking into it.
 struct Envelope {
   std::int32_t to = -1;  // rank of the space
   std::int32_t tag = 0;

@@ -1,8 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an offer looks like in shared memory, and its two small protocols: the state word and the chunk
-// claims.
+// The form of an offer in shared memory, and its two small protocols: the state word and the chunk claims.
 //
 //     line 0   word | data | bytes | envelope | copy      word: generation << 8 | OfferState
 //     line 1   invite | target | claims | helped | chunk  the receiver's invitation to copy together

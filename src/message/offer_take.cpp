@@ -94,7 +94,7 @@ void Offers::take_halves(Offer* offer, void* to, void* to_global, std::size_t by
   };
   std::uint64_t mine = 0;
   while (claim_front(*offer, chunks) >= 0) take(mine++);
-  // What is left was claimed by the sender, who is at it, unless he died there.
+  // The remaining chunks were claimed by the sender, which is at work on them unless it died there.
   const auto ready = [&] { return offer->helped.load(std::memory_order_acquire) == chunks - mine; };
   if (waiter_.until(ready, offer->from) == Waited::peer_dead)
     while (mine < chunks) take(mine++);

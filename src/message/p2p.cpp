@@ -169,7 +169,7 @@ bool Endpoint::put_offer(Request& request) {
   return true;
 }
 
-// Where it lies if peers can reach all of it, else as a copy.
+// The buffer itself if peers can reach all of it, else a copy.
 Offer* Endpoint::open_offer(const Piece& piece, const Envelope& envelope) {
   const Layout* layout = piece.layout;
   if (!layout) {

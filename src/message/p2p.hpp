@@ -28,7 +28,7 @@ struct Status {
   Error error = Error::ok;
 };
 
-// What is sent, or where it is received to: `bytes` of message at `data`, in one piece or as a layout says.
+// A buffer to send from or to receive into: `bytes` of message at `data`, in one piece or as a layout says.
 struct Piece {
   void* data = nullptr;
   std::size_t bytes = 0;

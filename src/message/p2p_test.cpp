@@ -204,7 +204,7 @@ TEST(PointToPoint, FullRingsInBothDirections) {
   });
 }
 
-// What MPI calls unsafe: both send a large message first. The staged copy lets them go on.
+// Unsafe by MPI: both send a large message first. The staged copy lets them go on.
 TEST(PointToPoint, LargeSendsAgainstEachOther) {
   run_ranks(4, [](ThreadRank r) {
     Rank me(r);

@@ -76,7 +76,7 @@ inline void fetch_to_write(const void* line) {
 
 struct PoolChunk;
 
-// Where chunks come from: memory that all pools have mapped at the same address, aligned to
+// The source of chunks: memory that all pools have mapped at the same address, aligned to
 // `Pool::chunk_bytes`. `get` may return null.
 struct PoolMemory {
   void* (*get)(void* context, std::size_t bytes) = nullptr;
@@ -86,7 +86,7 @@ struct PoolMemory {
   static PoolMemory of_process();  // by mmap
 };
 
-// What the debug mode finds, told to `found`; the block in question is not handed out again.
+// The findings of the debug mode, reported to `found`; the block in question is not handed out again.
 struct PoolFault {
   enum class Kind { given_twice, not_a_block, written_after };
   Kind kind = Kind::not_a_block;
@@ -99,12 +99,12 @@ struct PoolDebug {
   std::size_t quarantine = 64;  // free blocks of a class that are not handed out yet
 };
 
-// Which account a block's tag belongs to; null: each tag has its own.
+// The account that a block's tag belongs to; null: each tag has its own.
 struct PoolAccounting {
   std::uint32_t (*account_of)(std::uint32_t tag) = nullptr;
 };
-// Of blocks of a pool, by the sizes of their classes (of their chunks, where they have one each). A block is
-// in use until it has come home: those on their way back are, too.
+// The account of a pool's blocks, by the sizes of their classes (of their chunks, where they have one each).
+// A block is in use until it has come home: those on their way back are, too.
 struct PoolAccount {
   std::uint64_t blocks = 0, bytes = 0;            // in use now
   std::uint64_t most_bytes = 0;                   // at once
@@ -166,7 +166,7 @@ class alignas(line_bytes) Pool {
   // A block of any pool.
   void give(void* block);
 
-  // Whatever was given back is on its way to its owners.
+  // Sends all blocks that were given back to their owners.
   void flush();
 
   // Chunks of which no block is in use go back to where they came from. Slow; for quiet times.

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the pools' tests are made of.
+// The parts of the pools' tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct Scarce {
   }
 };
 
-// What a block holds while it is in use; says when two blocks overlap.
+// The contents of a block in use; they reveal two blocks that overlap.
 struct Stamped {
   char* block = nullptr;
   std::size_t bytes = 0;

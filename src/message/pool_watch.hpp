@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a pool notes of its blocks where somebody wants to know: the debug mode, accounts, or both. A word for
-// each line of a chunk lies in the chunk's first pages. The owner writes it when it hands the block out and
-// reads it when the block has come home; in the debug mode who gives a block back writes it, too. For
-// accounts alone nobody but the owner touches it: they add no traffic between PEs.
+// The notes of a pool on its blocks, on request: the debug mode, accounts, or both. A word for each line of a
+// chunk lies in the chunk's first pages. The owner writes it when it hands the block out and reads it when
+// the block has come home; in the debug mode the thread that gives a block back writes it, too. For accounts
+// alone only the owner touches it: they add no traffic between PEs.
 #pragma once
 
 #include <algorithm>

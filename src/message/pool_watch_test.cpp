@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the debug mode finds, and the accounts that pools keep.
+// The findings of the debug mode, and the accounts that pools keep.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,13 +1,13 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a rank waits for a line of memory to change: it spins while that is likely to be soon, gives its CPU
-// away when ranks outnumber CPUs, and in the end sleeps on its doorbell (a futex), so that 8 ranks on 2 cores
-// go as fast as the scheduler lets them. Under MPI a rank with a CPU of its own spins on, as MPI libraries
-// do: beside other users' programs a rank that yields loses its time slice, and on virtual machines a sleep
-// costs 20 to 50 us. Nobody ever waits under a lock, and every long wait looks now and then whether the peer
-// it waits for still lives. `progress` is how an MPI library is kept going meanwhile: a rank that sits in our
-// barrier may owe its peer a message.
+// A rank's wait for a line of memory to change: it spins while that is likely to be soon, gives its CPU away
+// when ranks outnumber CPUs, and in the end sleeps on its doorbell (a futex), so that 8 ranks on 2 cores go
+// as fast as the scheduler lets them. Under MPI a rank with a CPU of its own spins on, as MPI libraries do:
+// beside other users' programs a rank that yields loses its time slice, and on virtual machines a sleep costs
+// 20 to 50 us. Nobody ever waits under a lock, and every long wait looks now and then whether its peer still
+// lives. `progress` keeps an MPI library going meanwhile: a rank that sits in our barrier may owe its peer a
+// message.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct alignas(64) Doorbell {
   atomic<int> cpu = -1;  // where the rank last had to wait; kept up only when ranks outnumber CPUs
 };
 
-// What a rank shows its peers of this room (Root::message); it stays as long as the rank lives. Several
-// libraries of one process (our own API, an MPI half) share it, each with parts of its own.
+// The words of this room that a rank shows its peers (Root::message); they stay as long as the rank lives.
+// Several libraries of one process (our own API, an MPI half) share them, each with parts of its own.
 struct Front {
   static constexpr int offer_books = 4, channel_sets = 2;
   Doorbell bell;
@@ -131,12 +131,12 @@ class Waiter {
   [[nodiscard]] Front* front_of(int rank) const;
   // On how many CPUs the ranks that have a front may run, all together: ranks are often bound to one each.
   [[nodiscard]] int cpus_of_job() const;
-  // Whether a wait for `peer` (a rank, nobody, anybody) has become hopeless. A system call.
+  // True if a wait for `peer` (a rank, nobody, anybody) has become hopeless. A system call.
   [[nodiscard]] bool hopeless(int peer) const;
 
  private:
   static constexpr int eager_looks = 200;  // the answer of a peer that is at it comes within these
-  // How often progress is made: the peer may wait for something that only this brings.
+  // The rhythm of progress: the peer may wait for something that only this brings.
   static constexpr int lone_looks = 1024, attentive_looks = 1, rounds_a_poke = 4;
   static constexpr int looks_across = 60;  // 1 to 3 microseconds
   static void pause() { pause_cpu(); }

@@ -137,7 +137,7 @@ TEST(wait, spins_on_but_not_in_the_way_of_its_own_threads) {
       2);
 }
 
-// What peers do to this rank's memory may need its progress: given at each look, and no sleep.
+// Peers' accesses to this rank's memory may need its progress: given at each look, and no sleep.
 TEST(wait, attentive_ranks_give_progress) {
   run_ranks(
       2,

@@ -19,7 +19,7 @@
 
 namespace nigh::mpi::coll {
 
-// What collectives keep of a communicator (CommState::coll).
+// The state of collectives on a communicator (CommState::coll).
 struct Coll {
   message::Group* group = nullptr;
   std::uint64_t context = 0;
@@ -48,8 +48,7 @@ struct Coll {
 
 inline Coll* coll_of(CommState& state) { return static_cast<Coll*>(state.coll); }
 
-// Where the blocks of a v-form lie and how long they are; arrays of the call, inline for as many members as
-// fit.
+// The offsets and lengths of a v-form's blocks; arrays of the call, inline for as many members as fit.
 class Arrays {
  public:
   Arrays() = default;
@@ -114,7 +113,7 @@ struct Prepared {
   Temporary send, receive;
   Arrays arrays;
 
-  // What to unpack from `receive` at the end: one block, or with the arrays one of each member.
+  // The type to unpack from `receive` at the end: one block, or with the arrays one of each member.
   TypeInfo* unpack_type = nullptr;
   TypeInfo** unpack_types = nullptr;  // or one of each block
   char* unpack_to = nullptr;
@@ -149,7 +148,7 @@ std::uint64_t received(const Prepared& p);
 Fate fate_of(const CommState* state);
 
 bool ours_now(CommState& state);  // after the members have met
-// Whether calls on this communicator are ours.
+// True if calls on this communicator are ours.
 inline bool ours(CommState* state) {
   if (state == nullptr) return false;
   if (state->group != nullptr) [[likely]]

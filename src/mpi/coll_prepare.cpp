@@ -150,7 +150,7 @@ bool goes_by_layout(const Prepared& p, const Blocks& blocks) {
   return total >= layouts_from;
 }
 
-// Where the user has them, counted from the lowest displacement, with the layout of each that is in pieces.
+// The user's blocks, counted from the lowest displacement, with the layout of each that is in pieces.
 Side laid_out_blocks(Prepared& p, const void* buffer, const Blocks& blocks,
                      const message::Layout* const*& layouts) {
   Side side;

@@ -44,14 +44,14 @@ inline bool usable(const Prepared& p, Form form, const TypeInfo* send, const Typ
   return (send == nullptr || send->committed || !refused(p, form).uncommitted_send) &&
          (receive == nullptr || receive->committed || !refused(p, form).uncommitted_receive);
 }
-// Where a member sends to itself, Open MPI compares the lengths.
+// Open MPI compares the lengths of a member's message to itself.
 inline bool compares_lengths() { return is_openmpi(); }
 
 inline std::size_t bytes_of(MPI_Count count, const TypeInfo& type) {
   return static_cast<std::size_t>(count) * type.size;
 }
 
-// Where a member's own block begins, as the library that looks for aliases reckons.
+// The start of a member's own block, as the library that looks for aliases reckons.
 inline const char* block(const void* buffer, std::ptrdiff_t index, std::size_t bytes) {
   return at(buffer, index * static_cast<std::ptrdiff_t>(bytes));
 }
@@ -63,8 +63,8 @@ struct Side {
   void* base = nullptr;
 };
 
-// What the templates below hand to the parts that are no templates: arrays of counts and displacements of one
-// side, and one type of all blocks or, where `each` is not null, one of each.
+// The arguments of the templates below for the parts that are no templates: arrays of counts and
+// displacements of one side, and one type of all blocks or, where `each` is not null, one of each.
 struct Blocks {
   std::size_t* counts = nullptr;  // elements
   std::size_t* places = nullptr;  // displacements in bytes, signed
@@ -101,7 +101,7 @@ Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displac
 // The type of one block of MPI_Alltoallw; nullptr: the library refuses it.
 TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, bool sends);
 
-// Of MPI_Alltoallw: displacements in bytes. `fate`: covered, or why the call is not ours.
+// For MPI_Alltoallw: displacements in bytes. `fate`: covered, or the reason why the call is not ours.
 template <class Count, class Displacement>
 Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements,
                    const MPI_Datatype* types, bool sends, Fate& fate) {
@@ -123,7 +123,7 @@ Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displac
 Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks);
 Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep);
 
-// Of one side.
+// The arrays of one side.
 template <class Count>
 MPI_Count most_of(const Prepared& p, const Count* counts) {
   return *std::max_element(counts, counts + p.members);

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// As coll_prepare.hpp, the functions that reduce: operation and type decide whether they are ours, which all
-// members share.
+// The functions that reduce, as in coll_prepare.hpp: operation and type decide whether they are ours, which
+// all members share.
 #pragma once
 
 #include "mpi/coll_prepare.hpp"

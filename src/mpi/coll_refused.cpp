@@ -92,7 +92,7 @@ bool refuses(Form form, bool waits, const Question& q) {
   return start(form, q, &request) != MPI_SUCCESS || real().Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
 }
 
-// Where MPI_IN_PLACE has no place.
+// MPI_IN_PLACE as an argument that does not allow it.
 bool in_place_of_none(Form form, bool waits, int* data) {
   const bool sends = form == Form::scatter || form == Form::scatterv;
   return refuses(form, waits,

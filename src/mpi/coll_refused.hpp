@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a library refuses although MPI does not say that it must, or only forbids: buffers that are the same,
-// MPI_IN_PLACE where it has no place, types that were not committed. It then says so at once and tells no
-// other member, so that the call can be left to it on one member alone; but what it does not refuse must be
-// ours there, too, since the others are with us. So the library itself is asked, of each function, when MPI
-// starts.
+// Arguments that a library refuses although MPI does not say that it must, or only forbids them: buffers that
+// are the same, MPI_IN_PLACE where it has no place, types that were not committed. The library then fails at
+// once and tells no other member, so that the call can be left to it on one member alone; but a call that it
+// does not refuse must be ours there, too, since the others are with us. So the library itself is asked, of
+// each function, when MPI starts.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ Book& book() {
   return *made;
 }
 
-// Where the state of a handle hangs, or would hang.
+// The place of a handle's state.
 CommState** place_of(std::uintptr_t bits) {
   CommState** at = &book().buckets[(bits * 0x9e3779b97f4a7c15u) >> 56];
   while (*at && (*at)->handle.load(std::memory_order_relaxed) != bits) at = &(*at)->next;

@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What we know of a communicator. States are made by the hooks on the functions that make communicators
+// The state of communicators. States are made by the hooks on the functions that make communicators
 // (comm_make.cpp) and found again by comm_state(), a look into a small direct-mapped cache. A communicator
-// that we have not seen made (spawn, connect, sessions) has none: nullptr, and its calls are
-// the library's. A state's memory is recycled but never given back, so that a stale look at it reads a handle
-// that doesn't match.
+// whose making was not seen (spawn, connect, sessions) has none: nullptr, and its calls are the library's. A
+// state's memory is recycled but never given back, so that a stale look at it reads a handle that doesn't
+// match.
 #pragma once
 
 #include <atomic>
@@ -111,7 +111,7 @@ inline CommState* comm_state(MPI_Comm comm) {
 
 // Calls the communicator's error handler as the library would; returns the code to return if that comes back.
 int raise(MPI_Comm comm, int code);
-// What to raise for an outcome that is an error: a dead peer, no memory. The first only says it.
+// The error to raise for an outcome: a dead peer, no memory. The first function only returns it.
 int code_of(MPI_Comm comm, message::Outcome outcome);
 int raise(MPI_Comm comm, message::Outcome outcome);
 

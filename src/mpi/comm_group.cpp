@@ -114,7 +114,7 @@ CellPool& pool() {
   return *made;
 }
 
-// What a member tells the others of a communicator.
+// The announcement of a member to the others of a communicator.
 struct Word {
   message::Cells* cells = nullptr;
   std::int32_t node = 0;  // the lowest rank of MPI_COMM_WORLD on its node: nodes have no other name

@@ -1,11 +1,12 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the members of a new communicator become a group of the space, without a message. All of them know
-// alike whether they can, from what the ranks showed each other when the job started. Each announces its
-// cells when the communicator is made, and looks the others' up at the first collective. Waiting for a member
-// there is safe: it has begun to make the communicator, too, and needs no more for that than the library's
-// progress. A member without memory announces that it has no cells, and then none has a group.
+// The way in which the members of a new communicator become a group of the space, without a message. All of
+// them know alike whether they can, from the words that the ranks showed each other when the job started.
+// Each announces its cells when the communicator is made, and looks the others' up at the first collective.
+// Waiting for a member there is safe: it has begun to make the communicator, too, and needs no more for that
+// than the library's progress. A member without memory announces that it has no cells, and then none has a
+// group.
 #pragma once
 
 #include <vector>

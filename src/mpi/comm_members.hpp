@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is in a communicator, as ranks of MPI_COMM_WORLD, learned by local calls only.
+// The members of a communicator, as ranks of MPI_COMM_WORLD, learned by local calls only.
 #pragma once
 
 #include <cstdint>

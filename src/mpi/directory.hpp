@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the members of a group or a window find what each shows the others (cells, a card) without a message.
-// Each rank keeps a table in the space, context -> what it shows, that its peers read. A word stays until no
-// peer can look for it any more.
+// The directory by which the members of a group or a window find each other's words (cells, a card) without a
+// message. Each rank keeps a table in the space, context -> address, that its peers read. An entry stays
+// until no peer can look for it any more.
 #pragma once
 
 #include <atomic>

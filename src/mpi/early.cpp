@@ -188,7 +188,7 @@ MPI_Message release_early(Early* early) {
   return message;
 }
 
-// Whoever is gone has no use for it; what was offered is done with.
+// A rank that is gone has no use for it; its offers are done with.
 void free_early(Early* early) {
   if (early->message != MPI_MESSAGE_NULL) {
     const std::uint64_t bytes = status_bytes(early->status);

@@ -34,7 +34,7 @@ extern std::atomic<int> g_early;
 // A receive has to look here first (or to keep others from it).
 inline bool look_early() { return g_early.load(std::memory_order_relaxed) != 0; }
 
-// Whom a receive or a probe asks for.
+// The source, tag and communicator that a receive or a probe asks for.
 struct Wanted {
   MPI_Comm comm;
   int source, tag;
@@ -75,7 +75,7 @@ void free_early(Early* early);
 // --- matched probes ---
 // Makes `early` a message of the user's, with a handle of the library's; false: no memory, it is freed.
 bool hand_out(Early* early, MPI_Message* message);
-// What a handle stands for.
+// The message that a handle stands for.
 struct Matched {
   MPI_Comm comm = MPI_COMM_WORLD;          // MPI_COMM_WORLD if we did not note it
   Early* early = nullptr;                  // one that was read: then the handle is that of an empty message,
@@ -86,7 +86,7 @@ void forget_matched(MPI_Message message);
 // The message that a handle stands for is received another way: the handle goes. Of one that was read.
 void close_matched(const Matched& matched, MPI_Message* message);
 
-// Of a synchronous send that the library has completed: this was but a probe of `to`, and no receive has
+// For a synchronous send that the library has completed: true if `to` has only probed it, and no receive has
 // asked for the message yet.
 bool only_probed(const message::Offer* offer, int to);
 

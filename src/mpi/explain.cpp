@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What --explain tells at the end: what is shared and what fell back, and for each MPI function how many
-// calls were ours, how many were left to the library, and why. The counters of all ranks of a node lie in the
-// space, so one rank adds them up and speaks for all; it waits for the others only when they are asked to be
-// told of, and not for long.
+// The account that --explain prints at the end: memory that is shared and fallbacks, and for each MPI
+// function the calls that were ours, those left to the library, and the reasons. The counters of all ranks of
+// a node lie in the space, so one rank adds them up and speaks for all; it waits for the others only when
+// their accounts are asked for, and not for long.
 #include <dlfcn.h>
 #include <strings.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ void add_quoted(std::string& out, const std::string& text) {
   out += '"';
 }
 
-// Of several nodes each has an account, all of which may come to one terminal.
+// Each of several nodes has an account, and all of them may come to one terminal.
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 && name[0] != 0 ? name : "a host without a name";

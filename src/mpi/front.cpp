@@ -145,13 +145,13 @@ void resolve_all() {
 }  // namespace
 }  // namespace nigh::mpi
 
-// What the stub of an unresolved slot calls; returns where to jump.
+// Called by the stub of an unresolved slot; returns the address to jump to.
 void* nigh_mpi_resolve(void** slot) {
   using namespace nigh::mpi;
   pthread_once(&g_once, resolve_all);
   const auto number = (slot - nigh_mpi_slots) / 2;
   if (g_own[number]) return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-  // As without us: the loader would have found no such symbol.
+  // The same end as without us: the loader would have found no such symbol.
   say("nigh: %s was called, but %s\n", function_names[number],
       g_found ? "the MPI library of this program does not have it"
               : "no MPI library is loaded in this process");

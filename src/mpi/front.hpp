@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the front (libnigh-mpi.so, preloaded, knows no mpi.h) and a half (libnigh-mpi-openmpi.so, -mpich.so or
-// -standard.so, loaded by it when it has seen which library the program uses) tell each other. Both come from
-// one build; the version catches an installation that is not of one piece.
+// The interface between the front (libnigh-mpi.so, preloaded, knows no mpi.h) and a half
+// (libnigh-mpi-openmpi.so, -mpich.so or -standard.so, loaded by it when it has seen which library the program
+// uses). Both come from one build; the version catches an installation that is not of one piece.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Found {
 // The MPI library of this process, whatever its file is called and however it was loaded; promotes its
 // symbols to global ones, which a half needs.
 Found find_library();
-// Whether the shared object is there and not cut short.
+// True if the shared object is there and not cut short.
 bool is_whole(const char* path);
 
 }  // namespace nigh::mpi

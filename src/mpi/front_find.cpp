@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which MPI library the program uses. Linked the usual way it is the next in the search order; loaded late
-// and privately (python's mpi4py, plug-ins) only a walk through all loaded objects finds it. It is known by
-// the symbols that it defines, since its file may be called anything.
+// The search for the program's MPI library. Linked the usual way it is the next in the search order; loaded
+// late and privately (python's mpi4py, plug-ins) only a walk through all loaded objects finds it. It is known
+// by the symbols that it defines, since its file may be called anything.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

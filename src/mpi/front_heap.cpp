@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What MPI asks of the space that the front carries.
+// The questions that MPI has for the space that the front carries.
 #include <limits>
 
 #include "space/heap.hpp"

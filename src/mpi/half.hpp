@@ -21,7 +21,7 @@ void cover_nothing();
 // Around those functions of the library that may wait for peers, as things are covered now: an Away, and the
 // account.
 void cover_waiting();
-// Whether this half has a function of its own for it.
+// True if this half has a function of its own for it.
 bool is_covered(Function function);
 
 }  // namespace nigh::mpi

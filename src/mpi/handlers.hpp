@@ -24,7 +24,7 @@ inline bool handlers_made() { return g_handlers_made.load(std::memory_order_rela
 // A handler is about to be called: all frames of this thread settle.
 void settle_all(int code);
 
-// What a frame holds while it calls the library. Not for frames that call none.
+// The resources that a frame holds while it calls the library. Not for frames that call none.
 class Unsettled {
  public:
   Unsettled(const Unsettled&) = delete;

@@ -15,7 +15,7 @@ using message::Call;
 using message::Kind;
 using message::Outcome;
 
-// What the library takes at once.
+// The most that the library accepts at once.
 constexpr MPI_Count most = MPI_Count{1} << 30;
 
 // One call within the node; nothing to do for a member that is alone there.

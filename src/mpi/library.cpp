@@ -15,7 +15,8 @@ const char* load_library(void* handle) {
   g_library.name = reinterpret_cast<decltype(&PMPI_##name)>(dlsym(handle, "PMPI_" #name));
 #define NIGH_MPI_USED(name, ...) NIGH_MPI(, name)
 #include "mpi/functions.inc"
-  // What MPI 3.1 has, all have; later functions may be missing in an older library of the same ABI.
+  // All libraries have the functions of MPI 3.1; later functions may be missing in an older library of the
+  // same ABI.
   struct Needed {
     const char* name;
     bool there;

@@ -23,7 +23,7 @@ struct Library {
 extern Library g_library;
 inline const Library& real() { return g_library; }
 
-// Which of the two families it is, where they behave differently.
+// The two families, where they behave differently.
 #if defined(NIGH_ABI_STANDARD)
 inline bool g_is_openmpi = false;  // check_abi()
 inline bool is_openmpi() { return g_is_openmpi; }

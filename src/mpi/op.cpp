@@ -111,7 +111,7 @@ Element complex_of(std::size_t bytes) {
   return bytes == 8 ? Element::c32 : bytes == 16 ? Element::c64 : Element::count;
 }
 
-// What the library says of a type; false when it has no such type.
+// The library's size and extent of a type; false when it has no such type.
 bool measure(MPI_Datatype type, std::size_t& size, std::size_t& extent) {
   if (type == MPI_DATATYPE_NULL) return false;
   int bytes = 0;

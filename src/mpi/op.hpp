@@ -21,7 +21,7 @@ struct Reduction {
   // nullptr: not ours. Depends on nothing but the operation and the type, which all members share.
   const message::Combine* find(MPI_Op an_op, MPI_Datatype a_type);
 
-  // Of a user's function only.
+  // Only for a user's function.
   message::Combine own;
   MPI_Op op = MPI_OP_NULL;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -35,7 +35,7 @@ struct Accumulation {
 // False: not ours. No operation is ours on a type of which one is not, since MPI_NO_OP goes with each of
 // them.
 bool find_accumulation(MPI_Op op, MPI_Datatype type, Accumulation& found);
-// Whether MPI_Compare_and_swap is defined on it (MPI 4.0, 12.3.4).
+// True if MPI_Compare_and_swap is defined on it (MPI 4.0, 12.3.4).
 bool is_comparable(MPI_Datatype type);
 
 }  // namespace nigh::mpi

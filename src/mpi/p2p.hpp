@@ -51,7 +51,7 @@ struct Outgoing {
 // may call a handler that does not come back.
 bool is_plain(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
               bool receives);
-// Whether the buffer that the program has attached has room for one more descriptor.
+// True if the buffer that the program has attached has room for one more descriptor.
 bool buffer_has_room();
 // False: the call is the library's (and counted, unless small).
 bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count count, MPI_Datatype type,
@@ -82,7 +82,7 @@ class OrderLock {
   bool locked_;
 };
 
-// Where a message that the library says has come is to lie.
+// The buffer for a message that the library has reported.
 struct Landing {
   void* buffer = nullptr;
   MPI_Count count = 0;

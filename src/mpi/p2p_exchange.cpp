@@ -40,7 +40,7 @@ void finish_alone(MPI_Request& request) {
   nigh_mpi_Request_free(&request);
 }
 
-// As the library's MPI_Sendrecv, where something must be driven while it waits.
+// The library's MPI_Sendrecv, for a wait in which something must be driven.
 template <class Isend, class Irecv, class Count>
 int driven_exchange(Isend isend, Irecv irecv, const Side<Count>& to, const Side<Count>& from, MPI_Comm comm,
                     MPI_Status* status) {
@@ -55,7 +55,7 @@ int driven_exchange(Isend isend, Irecv irecv, const Side<Count>& to, const Side<
     return error;
   }
   {
-    // What is left of the call when a handler leaves it goes on by itself; the buffer is the user's.
+    // The rest of the call goes on by itself when a handler leaves it; the buffer is the user's.
     const Settled rest([&](int) {
       for (MPI_Request& request : requests) finish_alone(request);
     });
@@ -121,7 +121,7 @@ template <class Sendrecv, class Isend, class Irecv, class Count>
   return error;
 }
 
-// As driven_exchange(), from a copy, which goes by descriptor like any message.
+// The exchange of driven_exchange(), from a copy, which goes by descriptor like any message.
 template <class Replace, class Isend, class Irecv, class Count>
 int driven_replace(Replace library, Isend isend, Irecv irecv, const Side<Count>& to, const Side<Count>& from,
                    MPI_Comm comm, MPI_Status* status) {

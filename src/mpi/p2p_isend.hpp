@@ -29,7 +29,7 @@ struct SendState {
   int end(MPI_Status& out);
 };
 
-// What start_offer returns when there is no memory for it: nothing happened.
+// Returned by start_offer when there is no memory for it: nothing happened.
 inline constexpr int no_offer = -1;
 
 }  // namespace nigh::mpi

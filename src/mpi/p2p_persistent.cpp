@@ -129,7 +129,7 @@ int send_init(Function function, Init whole, decltype(Library::Send_init) wire_i
   return whole(buffer, count, type, dest, tag, comm, request);
 }
 
-// What a persistent receive was made of; kept from MPI_Recv_init to MPI_Request_free.
+// The arguments of a persistent receive; kept from MPI_Recv_init to MPI_Request_free.
 struct Terms {
   MPI_Request handle = MPI_REQUEST_NULL;
   Landing landing;
@@ -370,7 +370,7 @@ int nigh_mpi_Start(MPI_Request* request) {
 
 int nigh_mpi_Startall(int count, MPI_Request requests[]) {
   const bool ours = requests && count > 0 && (g_table.size() != 0 || look_early());
-  // Of wrong requests the library starts none.
+  // The library starts none of several requests if one is wrong.
   if (!ours || std::find(requests, requests + count, MPI_REQUEST_NULL) != requests + count)
     return real().Startall(count, requests);
   for (int i = 0; i < count; ++i) {

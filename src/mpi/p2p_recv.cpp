@@ -30,8 +30,8 @@ bool take_packed(message::Offer* offer, const Landing& landing, std::size_t byte
   return ok;
 }
 
-// Where several receives have one buffer, a descriptor may lie under another, or under its payload. The
-// length alone tells that there was one; who comes first gets what was offered first.
+// Several receives may have one buffer: then a descriptor may lie under another, or under its payload. The
+// length alone tells that there was one; the first to ask gets the first offer.
 message::Offer* offer_of(const Descriptor& wire, const Landing& landing, const MPI_Status& status) {
   auto& space = *process().space;
   message::Offers& offers = *process().offers;
@@ -125,7 +125,7 @@ template <class Imrecv, class Count>
   return raise(comm, MPI_ERR_NO_MEM);
 }
 
-// Where a receive has to look for early messages first, or to keep other threads from taking them out.
+// A receive that has to look for early messages first, or to keep other threads from taking them out.
 template <class Recv, class Irecv, class Mrecv, class Count>
 [[gnu::noinline]] int careful_recv(Recv whole, Irecv start, Mrecv matched, void* buffer, Count count,
                                    MPI_Datatype type, int source, int tag, MPI_Comm comm,

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How large a message from private memory may be for two copies of ours to be faster than the library's one,
+// The largest message from private memory for which two copies of ours are faster than the library's one,
 // which is a call of the kernel (process_vm_readv, "CMA"). That depends on the machine by a factor of ten:
-// how far its cores are apart, what a call costs. So it is measured, once, by the first such message, in some
+// the distance of its cores, the price of a call. So it is measured, once, by the first such message, in some
 // 30 us:
 //
 //     two copies     write: lines that the receiver has read; the receiver reads lines that we have written

@@ -1,12 +1,12 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the library carries in the place of a large message: a descriptor that names the sender's offer. It
-// always has wire_bytes (240) bytes, and every message of a user with just that length is sent by descriptor
-// as well, so that a receiver, and a probe that can't look inside, knows by the length alone. The words at
-// the start are for messages of that length from ranks without us. 240: a multiple of the sizes of all basic
-// types and of MPI's pairs (6, 12, 20 bytes), because MPICH refuses to receive what ends within one of them;
-// short enough for one eager packet of every library; and rarer in programs than powers of two.
+// The descriptor that the library carries in place of a large message; it names the sender's offer. It always
+// has wire_bytes (240) bytes, and every message of a user with just that length is sent by descriptor as
+// well, so that a receiver, and a probe that can't look inside, knows by the length alone. The words at the
+// start are for messages of that length from ranks without us. 240: a multiple of the sizes of all basic
+// types and of MPI's pairs (6, 12, 20 bytes), because MPICH refuses to receive a part of one of them; short
+// enough for one eager packet of every library; and rarer in programs than powers of two.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a process finds out with whom it shares a space. Everything is read from the peers' pages; a peer whose
-// page does not look like ours (another world, another version) is treated as one without us.
+// The search of a process for the peers that share its space. Everything is read from the peers' pages; a
+// peer whose page does not look like ours (another world, another version) is treated as one without us.
 #include "mpi/process.hpp"
 
 #include <algorithm>

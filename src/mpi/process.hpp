@@ -48,7 +48,8 @@ struct Counters {
   std::uint64_t staged_bytes;  // of messages that were covered: copied twice
 };
 
-// What a rank shows its peers at Root::mpi, made before join(). It stays as long as the process lives.
+// The page that a rank shows its peers at Root::mpi, made before join(). It stays as long as the process
+// lives.
 struct Directory;
 struct Page {
   static constexpr std::uint32_t magic_word = 0x6d706933;
@@ -87,7 +88,7 @@ struct Process {
   bool library_order = false;           // NIGH_REPRODUCIBLE=library, of any rank of this node
   bool hierarchy = false;               // NIGH_MPI_HIERARCHY: all ranks of the job promise to have us
 
-  // Whether the functions of a part are ours (all of its members agree where that matters, see reaches()).
+  // True for each part whose functions are ours (all of its members agree where that matters, see reaches()).
   bool parts[static_cast<int>(Part::count)] = {};
   [[nodiscard]] bool on(Part part) const { return parts[static_cast<int>(part)]; }
 
@@ -180,8 +181,8 @@ const char* stand_aside_reason();
 std::uint64_t job_hash();
 // True when the account is wanted: else functions of the library's are not counted.
 bool explains();
-// What --explain tells. The first after stop_process(), the second after the library's MPI_Finalize, by one
-// rank.
+// The account of --explain. The first after stop_process(), the second after the library's MPI_Finalize, by
+// one rank.
 void close_account();
 void print_account();
 // Before a rank ends without MPI_Finalize: what was counted so far, told once a node. `how`: "... called

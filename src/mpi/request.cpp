@@ -303,7 +303,8 @@ int settle(Record& record, MPI_Status& status, int library_error, Later& later) 
 
 namespace {
 
-// What the library has completed but nobody asked for yet. True: it was an abandoned one, and is done with.
+// Looks at a request that the library may have completed and nobody has asked for yet. True: it was an
+// abandoned one, and is done with.
 bool look_at(Record& record) {
   int done = 0;
   MPI_Status status;

@@ -62,7 +62,7 @@ void drive();
 // A request of the library's that is complete, for what is over already. False: an error.
 bool completed(MPI_Request* request);
 
-// How much there is to drive that can't wait for the user's next call about it.
+// The number of operations that can't wait for the user's next call about them.
 extern std::atomic<int> g_driven;
 inline bool must_drive() { return g_driven.load(std::memory_order_relaxed) != 0; }
 

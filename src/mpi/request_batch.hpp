@@ -17,7 +17,8 @@ namespace nigh::mpi {
 
 inline constexpr int few = 128;  // requests of one call for which no memory must be got
 
-// What the library writes of the requests that it has completed, before it raises an error of one of them.
+// The fields that the library writes of the requests that it has completed, before it raises an error of one
+// of them.
 struct Written {
   const MPI_Status* statuses = nullptr;  // in the order of the array, or of the indices
   const int* indices = nullptr;
@@ -60,7 +61,7 @@ class Batch final : public Unsettled {
     }
     hold();
   }
-  // What has not ended is the user's again.
+  // Requests that have not ended are the user's again.
   ~Batch() {
     give_back();
     if (ok_ && count_ > few) std::free(static_cast<void*>(records_));
@@ -152,7 +153,7 @@ class Batch final : public Unsettled {
       }
     ours = carriers = 0;
   }
-  // What the library has completed is settled, what it has not is as before.
+  // Requests that the library has completed are settled, the others are as before.
   void settle(int code) override {
     show_hidden();
     const int number = !written.indices ? count_ : *written.ended == MPI_UNDEFINED ? 0 : *written.ended;

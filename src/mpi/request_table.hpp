@@ -47,7 +47,7 @@ struct Record {
   bool posted = false;
 };
 
-// Of the structures of this file; nothing is locked unless threads may race.
+// Locks the structures of this file, but only if threads may race.
 class TableLock {
  public:
   TableLock() : locked_(g_process.multiple) {
@@ -130,8 +130,8 @@ inline void enlist(Record& record) {
 }
 // Requests of the user that Wait and Test must ask us about: active receives and used carriers.
 extern std::atomic<int> g_live;
-// Of these the carriers, what must be driven, and one if several threads may be in MPI: one load for all that
-// a failed MPI_Test must know (HPCC's RandomAccess makes one every 35 ns).
+// The count of carriers, of operations that must be driven, and of threads (1 if several may be in MPI): one
+// load for all that a failed MPI_Test must know (HPCC's RandomAccess makes one every 35 ns).
 extern std::atomic<int> g_unusual;
 // The carriers among these.
 extern std::atomic<int> g_carriers;
@@ -179,7 +179,7 @@ inline void end_large(Record& record) {
   if (--buffers.receives == 0) buffers.shared = false;
 }
 
-// Whether a look at `request` that found nothing leaves another large receive without one.
+// True if a look at `request` that found nothing leaves another large receive without one.
 inline bool others_wait(MPI_Request request) {
   return g_posted && (g_posted->after || g_posted->handle != request);
 }

@@ -10,7 +10,7 @@
 namespace nigh::mpi {
 namespace {
 
-// What the library does, and a look at the status for the sake of receives_small.hpp.
+// The library's wait, and a look at the status for the sake of receives_small.hpp.
 inline int plain_wait(MPI_Request* request, MPI_Status* status) {
   if (!g_small_posted) [[likely]]
     return real().Wait(request, status);

@@ -12,7 +12,7 @@ namespace {
 std::atomic<void*> g_reserve = nullptr;
 std::size_t g_bytes = 0;
 
-// Of the C++ library that is hidden in this half: the program's own handler is another.
+// The handler of the C++ library that is hidden in this half: the program's own is another.
 void spend() {
   void* reserve = g_reserve.exchange(nullptr);
   if (!reserve) throw std::bad_alloc();

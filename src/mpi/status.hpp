@@ -67,7 +67,7 @@ inline bool status_cancelled(const MPI_Status& status) { return (status.count_hi
 inline void empty_hidden(MPI_Status& status) { status.count_lo = status.count_hi_and_cancelled = 0; }
 #endif
 
-// As MPI calls it: for sends, null and inactive requests. MPI_ERROR is left alone.
+// The status that MPI calls empty: for sends, null and inactive requests. MPI_ERROR is left alone.
 inline void make_empty(MPI_Status& status) {
   status.MPI_SOURCE = MPI_ANY_SOURCE;
   status.MPI_TAG = MPI_ANY_TAG;

@@ -163,11 +163,11 @@ void stop() {
 }
 const Hooks hooks(start, stop);
 
-// What is no type must not be asked anything about: the answer would be an error of another function than the
-// program has called. Open MPI takes any address for one.
+// A handle that is no type must not be used in any query: the answer would be an error of another function
+// than the program has called. Open MPI takes any address for a type.
 bool any_is_valid() { return is_openmpi(); }
 
-// Whether the library would send elements of it: it is valid and committed. Nobody gets one.
+// True if the library would send elements of it: it is valid and committed. Nobody gets one.
 bool sendable(MPI_Datatype type) {
   return self != MPI_COMM_NULL && real().Send(&self, 1, type, MPI_PROC_NULL, 0, self) == MPI_SUCCESS;
 }

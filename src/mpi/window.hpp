@@ -36,13 +36,13 @@ struct alignas(64) Card {  // NOLINT(clang-analyzer-optin.performance.Padding): 
   // The window's, in the card of the first member: how many hold the lock of all, how many a lock for one.
   alignas(64) message::atomic<std::uint64_t> holders = 0;
   message::atomic<std::uint32_t> waiting = 0;  // for one of the two
-  // How often this rank has begun an epoch by MPI_Win_fence.
+  // The number of epochs that this rank has begun by MPI_Win_fence.
   alignas(64) message::atomic<std::uint64_t> fences = 0;
   // Held by who accumulates into a stripe of the memory. Stripe i, i + stripe_count, ... have the same.
   struct alignas(64) Guard {
     message::atomic<std::uint32_t> held = 0;
   } guards[stripe_count];
-  // How often this rank has exposed its memory to each member by MPI_Win_post.
+  // The number of times that this rank has exposed its memory to each member by MPI_Win_post.
   message::atomic<std::uint64_t>* posts() {
     return reinterpret_cast<message::atomic<std::uint64_t>*>(this + 1);
   }

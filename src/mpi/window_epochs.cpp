@@ -20,9 +20,9 @@ constexpr std::uint64_t for_one = 1ull << 63, one_waits = 1ull << 62, sharing = 
 // Card::holders: a lock for one is wanted, how many are held; the same of the lock of all.
 constexpr std::uint64_t single_waits = 1ull << 63, single = 1ull << 32, singles = single_waits - single;
 constexpr std::uint64_t all_waits = 1ull << 31, whole = 1, wholes = all_waits - whole;
-// Whoever could join others that hold a lock lets those go first who wait for these to go, but not for ever:
-// both may hold what the other waits for. A lock that nobody holds is for the first to come, so that nobody
-// is polite to one who is polite to him.
+// A rank that could join other holders of a lock first lets those go that wait for the holders to leave, but
+// not for ever: both may hold a lock that the other waits for. A free lock is for the first to come, so that
+// no two ranks are polite to each other.
 constexpr int polite_looks = 2000;
 
 void wait_until(Card& card, auto&& ready) {

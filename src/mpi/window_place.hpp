@@ -26,8 +26,8 @@ inline bool is_nowhere(const void* buffer, const TypeInfo& info) {
   return buffer == MPI_IN_PLACE || reinterpret_cast<std::intptr_t>(buffer) + info.lower == 0;
 }
 
-// Where `count` elements of `type` lie in the member's memory; nullptr: out of this rank's reach, or not all
-// within the window, which the library is to report.
+// The address of `count` elements of `type` in the member's memory; nullptr: out of this rank's reach, or not
+// all within the window, which the library is to report.
 inline char* place_of(const Target& target, MPI_Aint displacement, const TypeInfo& type, MPI_Count count,
                       Fate& fate) {
   if (!target.base) {

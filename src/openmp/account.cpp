@@ -215,8 +215,7 @@ void account_end() {
   if (a.line) return print_line();
   const bool saw_regions = a.outer.load() > 0;
   if (g.explain) {
-    // Where nobody named teams, only who has an OpenMP runtime has something to tell: not a shell, nor
-    // mpirun.
+    // Unless somebody named teams, only a process with an OpenMP runtime reports: not a shell, nor mpirun.
     const bool asked = automatic_wanted() || automatic_reason() ? a.nruntimes.load() > 0 : a.first_process;
     if (saw_regions || automatic_needless() || asked) print_account(a.json);
     return;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What --explain tells at the end: what was found, done and seen. Nothing is collected unless NIGH_EXPLAIN is
-// set.
+// The account that --explain prints at the end: findings, actions and observations. Nothing is collected
+// unless NIGH_EXPLAIN is set.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@
 
 namespace nigh::preload {
 
-// What was seen at one node: how often it was entered, on which PU the thread then really was, and by whom.
+// Observations at one node: the number of entries, the PU on which the thread then really was, and its
+// caller.
 struct Visits {
   static constexpr int kThreads = 16;
   std::atomic<unsigned> count;

@@ -6,8 +6,9 @@
 // two took 10 to 100 times as long to start as unbound. So the thread gets its own place in its attributes,
 // the way libgomp itself does it under OMP_PROC_BIND: libc sets the mask before the thread runs.
 //
-// Which place? libgomp makes the threads of a team in order: all of them for a nested region, those that its
-// pool lacks for an outermost one. If the guess is wrong, entering the region puts the thread right, as ever.
+// The choice of a place. libgomp makes the threads of a team in order: all of them for a nested region, those
+// that its pool lacks for an outermost one. If the guess is wrong, entering the region puts the thread right,
+// as ever.
 #include "openmp/birth.hpp"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the threads that libgomp makes for a team begin their life.
+// The first place of the threads that libgomp makes for a team.
 #pragma once
 
 #include <pthread.h>

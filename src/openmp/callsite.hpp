@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who called us? Two questions hang on it: which libgomp the caller would have reached, and whether the
-// caller is itself an OpenMP runtime. The loader's answer takes a lock and a microsecond, so it is kept per
-// return address, in a table that only grows: readers need no lock. When it is full, answers are simply not
-// kept.
+// The caller of a function. Two questions hang on it: which libgomp the caller would have reached, and
+// whether the caller is itself an OpenMP runtime. The loader's answer takes a lock and a microsecond, so it
+// is kept per return address, in a table that only grows: readers need no lock. When it is full, answers are
+// simply not kept.
 #pragma once
 
 #include <stdint.h>
@@ -56,7 +56,7 @@ struct CallSites {
   }
 };
 
-// Whether this address lies in an OpenMP runtime (libgomp, libomp, libiomp5, also under a wheel's name for
+// True if this address lies in an OpenMP runtime (libgomp, libomp, libiomp5, also under a wheel's name for
 // it).
 bool from_runtime(void* caller);
 

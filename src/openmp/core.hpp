@@ -50,7 +50,7 @@ struct Mask {
 // A list of PUs, "0-5,8"; false: it is none.
 bool read_cpus(const char* list, Mask& mask);
 
-// Where a node's threads belong: PU number + 1, so that zeroed memory means "stay where you are".
+// The place of a node's threads: PU number + 1, so that zeroed memory means "stay where you are".
 constexpr int kKeep = 0;
 constexpr int kFree = -1;  // anywhere in the process's own mask
 inline int place_of_pu(int pu) { return pu + 1; }
@@ -95,7 +95,7 @@ struct Plan {
 
 struct OldRegion;  // an open region of libgomp's two-call interface, see gomp.cpp
 
-// What libgomp hands to our body in each thread of a team, see gomp.cpp. One cache line.
+// The argument that libgomp hands to our body in each thread of a team, see gomp.cpp. One cache line.
 struct alignas(64) Body {
   void* first_word;
   void (*fn)(void*);

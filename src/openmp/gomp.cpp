@@ -5,9 +5,9 @@
 // hand it our own body, which enters the node and then runs the program's. The node is left by the opener,
 // after the region's closing barrier: tasks run there still belong to the region.
 //
-// Which libgomp? The one the caller would have reached without us: the first in the global scope; else (a
-// plugin opened RTLD_LOCAL, a Python wheel with a libgomp of its own) the one in the caller's own list of
-// libraries.
+// The choice of a libgomp: the one that the caller would have reached without us. It is the first in the
+// global scope; else (a plugin opened RTLD_LOCAL, a Python wheel with a libgomp of its own) the one in the
+// caller's own list of libraries.
 #include "openmp/gomp.hpp"
 
 #include <dlfcn.h>
@@ -119,7 +119,7 @@ static void* any_local_libgomp() {
   return found ? dlsym(found, "GOMP_parallel_start") : nullptr;
 }
 
-// What the caller's own libraries define: its scope holds itself and what it was linked with.
+// The definitions of the caller's own libraries: its scope holds itself and the libraries it was linked with.
 static void* callers_libgomp(void* caller) {
   Dl_info info;
   link_map* map = nullptr;

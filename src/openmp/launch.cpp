@@ -219,7 +219,7 @@ void Builder::display() {
          "really are");
 }
 
-// What makes teams smaller than planned without saying so.
+// Settings that make teams smaller than planned without a word.
 void Builder::limits() {
   long long threads = 1;
   for (int n : launch_.sizes) threads = std::min<long long>(threads * n, 1'000'000'000);

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `nigh run` does to a program's environment, as a pure function: the user's environment in, the new one
-// out, with a list of what was set, what was taken away and what the user should know. The preloaded library
-// reads the NIGH_ variables made here; everything else is addressed to the OpenMP runtimes.
+// The changes of `nigh run` to a program's environment, as a pure function: the user's environment in, the
+// new one out, with a list of the variables that were set and removed, and warnings for the user. The
+// preloaded library reads the NIGH_ variables made here; everything else is addressed to the OpenMP runtimes.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace nigh::openmp {
 
 enum class Explain { off, text, json };
 
-// What is to hold for the program.
+// The settings that are to hold for the program.
 struct Launch {
   std::string spec;        // as written: "4,scatter,2,subcompact", valid
   std::vector<int> sizes;  // its planned team sizes, outermost level first
@@ -52,14 +52,13 @@ struct LaunchEnvironment {
 
 LaunchEnvironment launch_environment(const Environment& user, const Launch& launch);
 
-// What the look at the program's file means for binding its threads; one sentence each, none when all is
-// well.
+// The consequences of the program's file for binding its threads; one sentence each, none when all is well.
 std::vector<std::string> program_remarks(const std::string& program, const sys::ProgramFacts& facts);
 
 // A value of LD_PRELOAD without libraries of ours, libnigh-*.
 std::string preload_without_ours(const std::string& list);
 
-// Whether LD_PRELOAD can carry this path: the loader splits the variable at blanks and colons.
+// True if LD_PRELOAD can carry this path: the loader splits the variable at blanks and colons.
 bool can_be_preloaded(const std::string& path);
 
 // Value of a variable in an environment (the first one, as getenv(3)); nullptr if it is not there.

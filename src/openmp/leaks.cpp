@@ -52,7 +52,7 @@ static auto start(void* data) {
   return run(arg);
 }
 
-// What a new thread of the program is to do first; null: nothing, it starts as the program says.
+// The first act of a new thread of the program; null: none, it starts as the program says.
 template <class Routine>
 static Start<Routine>* start_for(Routine run, void* arg, void* caller) {
   if (!is_bound() || from_runtime(caller) || !cure_now(Cure::kPthread)) return nullptr;
@@ -86,7 +86,7 @@ static void in_child() {
   t.held = kKeep;
 }
 
-// What pthread_atfork does; that is a static stub in glibc, and would need the symbol strongly.
+// The work of pthread_atfork; that is a static stub in glibc, and would need the symbol strongly.
 void watch_forks() {
   if (__register_atfork) __register_atfork(nullptr, nullptr, in_child, &__dso_handle);
 }
@@ -101,7 +101,7 @@ struct Unbound {
   ~Unbound() {
     Mask now, one{};
     if (!left) return;
-    // Who was started may have changed it, as `taskset -p` does: that is looked at in the next region.
+    // A process that was started may have changed it, as `taskset -p` does: the next region looks at that.
     if (now.load(0) && !(now == own_mask()) && cured(Cure::kOutside)) return;
     one.add(pu_of_place(t.held));
     one.store(0);

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the rest of the library needs of the leaks' cures.
+// The interface of the leaks' cures to the rest of the library.
 #pragma once
 
 namespace nigh::preload {

@@ -33,7 +33,7 @@ static const char* g_declined;
 static ompt::GetNumPlaces g_places;
 static constinit Node g_transparent{};  // in a region's data: this region is no level
 
-// Where the code of the runtime that took us lies.
+// The code of the runtime that took us.
 static uintptr_t g_runtime_from, g_runtime_to;
 
 static bool in_runtime(const void* code) {

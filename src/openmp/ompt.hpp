@@ -6,7 +6,7 @@
 
 namespace nigh::preload {
 
-// Whether a runtime in this process has taken us as its tool: the wrappers in front of that runtime's GOMP_
+// True if a runtime in this process has taken us as its tool: the wrappers in front of that runtime's GOMP_
 // functions then stand aside.
 bool ompt_active();
 bool ompt_has_places();       // that runtime binds threads by itself, however it was told to

@@ -6,12 +6,12 @@
 // tick of the kernel's coarse clock (1 to 10 ms), which it reads without a system call, and only at every
 // 64th region where regions are short. The look itself is one system call.
 //
-// What was the wish behind it? A mask that holds all PUs of the plan takes none away: the thread is bound
-// again. The same where only some threads were changed. Where all threads have one and the same other mask,
-// or where the kernel refuses the planned PU, the PUs of the program have changed: the next outermost region
-// has a plan for those. Whoever changes the masks of all threads does so one by one, so a thread looks twice
-// before it takes itself for the only one. Where a cpuset took PUs away, one thread asks four times a second
-// whether they are back.
+// The intention behind a changed mask. A mask that holds all PUs of the plan takes none away: the thread is
+// bound again. The same where only some threads were changed. Where all threads have one and the same other
+// mask, or where the kernel refuses the planned PU, the PUs of the program have changed: the next outermost
+// region has a plan for those. Masks of all threads are changed one by one, so a thread looks twice before it
+// takes itself for the only one. Where a cpuset took PUs away, one thread asks four times a second whether
+// they are back.
 #include "openmp/outside.hpp"
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ static long tick() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Of these PUs, what the program had at its first region; all of them if that is nothing.
+// The PUs that the program had at its first region, of these; all of these if there is none.
 static Mask within_first(const Mask& mask) {
   Mask out = mask;
   for (size_t i = 0; i < sizeof out.word / sizeof *out.word; i++) out.word[i] &= g.first_home.word[i];
@@ -82,7 +82,7 @@ static void plan_for(const Mask& mask) {
   busy.store(false);
 }
 
-// What the kernel allows this thread; it then runs on all of that.
+// Takes all PUs that the kernel allows this thread; it then runs on all of them.
 static bool take_all(Mask& allowed) {
   Mask all;
   memset(&all, 0xff, sizeof all);

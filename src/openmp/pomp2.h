@@ -16,7 +16,7 @@
 /* Deepest nesting that is placed; threads of deeper teams stay where their master is. */
 enum { POMP2_MAX_DEPTH = 16 };
 
-/* Where a thread stands: for each enclosing team, outermost first, its number in the team (that of its
+/* The place of a thread: for each enclosing team, outermost first, its number in the team (that of its
  * ancestor) and the team's size. */
 struct pomp2_path {
   int depth;

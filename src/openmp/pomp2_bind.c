@@ -20,7 +20,7 @@
 #include "sys/cpu_list.h"
 #include "sys/raw.h"
 
-/* Of whatever runtime the program is linked to; absent in a program without one. */
+/* From any runtime that the program is linked to; absent in a program without one. */
 extern int omp_get_level(void) __attribute__((weak));
 extern int omp_get_ancestor_thread_num(int level) __attribute__((weak));
 extern int omp_get_team_size(int level) __attribute__((weak));
@@ -31,8 +31,8 @@ extern int own_set_nesting_info(const char* spec)
     __attribute__((alias("nigh_omp_set_nesting_info"), visibility("hidden")));
 
 enum { MASK_WORDS = 128, WORD_BITS = 8 * (int)sizeof(unsigned long), MAX_PU = MASK_WORDS * WORD_BITS - 1 };
-/* Where a thread may be other than on one PU: on any that the process may use, or where we have not looked
- * yet (a new thread inherits the mask of the one that made it). */
+/* A thread that may be elsewhere than on one PU: on any that the process may use, or where we have not
+ * looked yet (a new thread inherits the mask of the one that made it). */
 enum { ANYWHERE = -1, UNTOUCHED = -2 };
 
 static struct {

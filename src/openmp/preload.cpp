@@ -62,7 +62,7 @@ static bool keeps_pins() {
   return keep && *keep;
 }
 
-// What this thread may use, before somebody else than the program changes it.
+// Notes the PUs that this thread may use, before somebody else than the program changes them.
 static void note_own_mask() {
   if (is_bound() || t.has_own) return;
   t.has_own = t.own.load(0);

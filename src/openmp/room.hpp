@@ -15,7 +15,7 @@ namespace nigh::preload {
 void note_threads(unsigned long threads, unsigned long each);
 // The most so far.
 unsigned long most_threads();
-// What to do about too few PUs for that many threads, by the launcher that is there.
+// Advice for too few PUs for that many threads, by the launcher that is there.
 void advice(unsigned long threads, char* text, size_t size);
 
 }  // namespace nigh::preload

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the preloaded library speaks: one sentence to stderr, straight to the kernel. stdio belongs to the
+// Messages of the preloaded library: one sentence to stderr, straight to the kernel. stdio belongs to the
 // program, and may be closed, redirected or not yet there.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 
 std::uint64_t bit(std::size_t node) { return std::uint64_t{1} << node; }
 
-// Which groups of a cluster are interchangeable: each names the one of its class that comes before it, the
+// The groups of a cluster that are interchangeable: each names the one of its class that comes before it, the
 // first itself.
 std::vector<std::size_t> classes_of(const Cluster& cluster) {
   const std::size_t k = cluster.size();
@@ -56,7 +56,7 @@ struct Tuples {
   }
 };
 
-// What the tuples of one cluster are worth, and which of them to keep.
+// The values of one cluster's tuples, and the choice of those to keep.
 class Appraiser {
  public:
   Appraiser(const Links& links, const Cluster& cluster)
@@ -220,7 +220,7 @@ class Search {
     }
   }
 
-  // Whether what is chosen so far, with the best of the rest, could still come into the list.
+  // True if the choice so far, with the best of the rest, could still come into the list.
   [[nodiscard]] bool hopeful(std::size_t k, std::uint64_t free) {
     const double most = now_.value + bound_.of(k, free);
     if (most == none || most < floor_) return false;

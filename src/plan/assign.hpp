@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which cluster goes where: an exact search. Each cluster has options (a set of nodes, a value, a cost); one
-// of each is chosen, no node twice, so that the values' sum is large and the costs' sum small. First what
-// can be reached at all is computed for every set of free nodes; then depth first, cut by it.
+// The assignment of clusters to nodes: an exact search. Each cluster has options (a set of nodes, a value, a
+// cost); one of each is chosen, no node twice, so that the values' sum is large and the costs' sum small.
+// First the best reachable sum is computed for every set of free nodes; then depth first, cut by it.
 //
 //     cluster 0   {0,1} 9.1  {2,3} 9.0 ...        best[k][free]: the most that clusters k, k+1, ... can have
 //     cluster 1   {0,1} 4.2  {0,4} 3.9 ...        of the nodes in `free`; exact up to 16 nodes, above that
@@ -63,7 +63,7 @@ struct AssignLimits {
   std::size_t most_steps = 2'000'000;
 };
 
-// Of all assignments whose value is at least `keep` of the best the cheapest (then the most valuable, then
+// The cheapest of all assignments whose value is at least `keep` of the best (then the most valuable, then
 // the first). An empty list: the clusters do not fit the nodes.
 Assignments cheapest_good(const std::vector<Options>& clusters, int nodes, const AssignLimits& limits = {});
 

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where running applications should be, on machines whose links differ: AsymSched's decision as its slides
-// have it (`paper`), ours (`improved`), and what they are held against. Pure: no clock, no I/O, the same
-// answer for the same question.
+// The best nodes for running applications, on machines whose links differ: AsymSched's decision as its slides
+// have it (`paper`), ours (`improved`), and the policies that they are compared with. Pure: no clock, no I/O,
+// the same answer for the same question.
 //
 //     paper        sum over clusters of ln(remote accesses) x bandwidth; of what has 90 % of the most, the
 //     fewest
@@ -56,7 +56,7 @@ struct PolicyOptions {
 // The machine's names for its nodes, and their cores as slots: a second hardware thread of a core is no room.
 PolicyOptions fitted_to(const Machine& machine, PolicyOptions options);
 
-// Whether it is worth looking at (slides 6 and 7; thresholds of the paper).
+// True if it is worth looking at (slides 6 and 7; thresholds of the paper).
 bool considered(const Application& application, const PolicyOptions& options);
 // Threads were moved `seconds` ago, and still `old` (0 to 1) of the accesses go where the pages were: time to
 // move all pages at once.

@@ -76,7 +76,7 @@ TEST(Paper, TakesTwoFastHopsBeforeOneSlowOne) {
   EXPECT_LT(paper.then[0].seconds, 0.85 * hops.then[0].seconds);
 }
 
-// Who asks for little is no obstacle: it makes room, and what is cheap to move goes first.
+// An application that asks for little is no obstacle: it makes room, and the cheapest to move goes first.
 TEST(Paper, SendsLightOnesAway) {
   const Links links = test::links_of("opteron-6272");
   std::vector<double> threads(8, 0);

@@ -39,8 +39,8 @@ RankGraph part_of(const RankGraph& graph, const std::vector<int>& vertices, std:
 // Bytes between the sides.
 double cut_of(const RankGraph& graph, const Sides& side);
 
-// Which of the heaviest edges of a vertex pairs it with a neighbour. Along a grid the first ones pair all
-// vertices in one direction, any ones in several: now the one is better, now the other.
+// The choice among the heaviest edges of a vertex for its pair. Along a grid the first ones pair all vertices
+// in one direction, any ones in several: now the one is better, now the other.
 enum class Heaviest { first, any };
 
 // Sides with few bytes between them; side 0 has weight `target`. Requires vertices of weight 1.

@@ -11,9 +11,9 @@
 
 namespace nigh {
 
-// Of `devices` (indices into Machine::devices), those of each rank, whose PUs are `shares`. With fewer ranks
-// than devices each device has one rank, else each rank has one device. Lists are ascending; all are empty
-// where there is no device.
+// The `devices` (indices into Machine::devices) of each rank, whose PUs are `shares`. With fewer ranks than
+// devices each device has one rank, else each rank has one device. Lists are ascending; all are empty where
+// there is no device.
 std::vector<std::vector<int>> share_devices(const Machine& machine, const std::vector<int>& devices,
                                             const std::vector<CpuSet>& shares);
 

@@ -70,7 +70,8 @@ class Improver {
  private:
   static constexpr double tolerance = 1e-4;
 
-  // Who comes to a node where others are needs room there; without figures a node is one application's.
+  // An application that comes to an occupied node needs room there; without figures a node is one
+  // application's.
   [[nodiscard]] bool fits(const Replaced& state) const {
     for (std::size_t node = 0; node < index_of(links_.nodes()); ++node) {
       double threads = 0;
@@ -91,7 +92,7 @@ class Improver {
     const std::vector<double> megabytes = migrations(applications_, state);
     double score = 0;
     for (std::size_t a = 0; a < then.size(); ++a) {
-      // Who has run for a while will, for all one knows, run as long again.
+      // An application that has run for a while will, for all one knows, run as long again.
       const double left =
           applications_[a].remaining > 0 ? applications_[a].remaining : applications_[a].running;
       score += std::log(now_[a] / then[a].seconds);
@@ -100,7 +101,7 @@ class Improver {
     return score / static_cast<double>(then.size());
   }
 
-  // What threads of one node use goes there; what is shared stays, or is spread over the threads.
+  // Memory that threads of one node use goes there; shared memory stays, or is spread over the threads.
   static void lay_out(Application& application, bool spread) {
     const double all = std::accumulate(application.threads.begin(), application.threads.end(), 0.0);
     for (std::size_t i = 0; i < application.threads.size(); ++i) {
@@ -169,7 +170,7 @@ class Improver {
 Replaced improved_choice(const Links& links, const std::vector<Application>& applications,
                          const PolicyOptions& thresholds, Decision& decision) {
   Replaced here = unmoved(applications);
-  // Who is held up by a slow link asks for little: a threshold would leave just him where he is.
+  // An application behind a slow link asks for little: a threshold would leave just that one where it is.
   PolicyOptions options = thresholds;
   options.consider_all = true;
   const Field field = field_of(links, applications, options);

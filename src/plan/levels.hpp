@@ -1,17 +1,17 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is near whom among the ranks of a group: the ranks that share an L3, a NUMA node, a socket, as nested
-// groups with one leader each. Collectives send across a border once and spread within. Pure: the caller says
-// where each rank sits.
+// The neighbourhoods of a group's ranks: the ranks that share an L3, a NUMA node, a socket, as nested groups
+// with one leader each. Collectives send across a border once and spread within. Pure: the caller says where
+// each rank sits.
 #pragma once
 
 #include <vector>
 
 namespace nigh::plan {
 
-// Where one rank sits, as numbers that are equal for ranks in the same domain; -1 when it is not known or the
-// rank may run in several.
+// The place of one rank, as numbers that are equal for ranks in the same domain; -1 when it is not known or
+// the rank may run in several.
 struct Seat {
   int cache = -1;  // the last-level cache
   int node = -1;   // the NUMA node
@@ -31,7 +31,7 @@ struct Levels {
 // Levels of ranks 0 .. seats.size()-1. Ranks of unknown seat form a domain together.
 Levels levels_of(const std::vector<Seat>& seats);
 
-// Whether each level parts ranks 0 .. ranks-1 into ascending groups that are unions of groups of the level
+// True if each level parts ranks 0 .. ranks-1 into ascending groups that are unions of groups of the level
 // below.
 bool nested(const Levels& levels, int ranks);
 

@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// Whatever is shipped, one thread a core fills the machine and never doubles a PU.
+// One thread a core fills every shipped machine and never doubles a PU.
 TEST(ShippedModels, ScatterOverAllCoresUsesEachOnce) {
   for (const auto& name : model_names()) {
     auto machine = *load_model(name);

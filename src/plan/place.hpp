@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where a thread belongs and what it may hand on to the teams it opens. A seat is a leaf (core) and an SMT
-// rank on it; the territory is the leaves that sub* strategies of inner teams may use. Several threads may
-// have to share one leaf: then each has its own range of the leaf's ranks, so that territories stay disjoint
-// down to the PU as long as there are PUs.
+// The place of a thread and the part of the machine that it may hand on to the teams it opens. A seat is a
+// leaf (core) and an SMT rank on it; the territory is the leaves that sub* strategies of inner teams may use.
+// Several threads may have to share one leaf: then each has its own range of the leaf's ranks, so that
+// territories stay disjoint down to the PU as long as there are PUs.
 //
 //     territory.leaves   [5, 6, 7, 4]      the seat's leaf first, the others whole
 //     ranks of leaf 5    first_rank .. first_rank + ranks - 1; the seat has first_rank

@@ -28,7 +28,7 @@ const std::vector<KnownProgram>& known_programs();
 // such program.
 Result<Application> known_application(const std::string& name, const std::vector<int>& nodes, int node_count);
 
-// What a meter would see of it on that machine in a second, all running at once: fills in accesses and
+// The view of a meter on that machine in a second, all running at once: fills in accesses and
 // accesses_per_us.
 void observe(const Links& links, std::vector<Application>& applications);
 

@@ -33,7 +33,7 @@ double cost_between(const RankSlots& slots, int a, int b) {
 
 // --- from the outermost level inwards ---
 
-// How many partitions are tried: as many as a second allows for 1024 ranks.
+// The number of partitions to try: as many as a second allows for 1024 ranks.
 int tries_for(const Traffic& traffic, std::size_t ranks) {
   const double share = static_cast<double>(ranks) / std::max(traffic.ranks(), 1);
   const double work = 4.0 * static_cast<double>(traffic.edges()) * share + 20.0 * static_cast<double>(ranks);

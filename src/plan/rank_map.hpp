@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which rank of a job runs where, so that ranks that send each other much are near each other. It is
-// hierarchical multisection followed by exchanges of pairs (Schulz and Traeff, Better Process Mapping and
-// Sparse Quadratic Assignment, SEA 2017): ranks are partitioned into nodes, those of a node into packages,
-// and so on inwards. Pure and deterministic: the same map for the same question.
+// The map of a job's ranks, so that ranks that send each other much are near each other. It is hierarchical
+// multisection followed by exchanges of pairs (Schulz and Traeff, Better Process Mapping and Sparse Quadratic
+// Assignment, SEA 2017): ranks are partitioned into nodes, those of a node into packages, and so on inwards.
+// Pure and deterministic: the same map for the same question.
 //
 //     bytes that cross     nodes   packages   NUMA nodes   caches
 //     each counts          1       1/4        1/16         1/64      (the outermost that they cross)
@@ -18,8 +18,8 @@
 
 namespace nigh {
 
-// Where ranks can be, one slot for each rank, in the order in which a launcher fills them. Slots of one group
-// of a level follow each other and are of one group of the level before.
+// The places for ranks, one slot for each rank, in the order in which a launcher fills them. Slots of one
+// group of a level follow each other and are of one group of the level before.
 struct RankSlots {
   struct Level {
     std::string name;        // "node", "package", "numa", "l3"

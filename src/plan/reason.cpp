@@ -35,7 +35,7 @@ std::string ordinal(int rank) {
                                                : std::to_string(rank + 1) + "th";
 }
 
-// Who else is on the core, and which figures made it necessary.
+// The other threads on the core, and the figures that made them necessary.
 std::string company(const CoreTree& tree, const Place& place) {
   const Why& why = place.why;
   if (why.sharing > tree.leaf(place.leaf).ranks())

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the policies of asymmetric.hpp have in common: applications after an assignment, and what that takes.
+// The common parts of the policies of asymmetric.hpp: applications after an assignment, and its cost.
 #pragma once
 
 #include <vector>

@@ -13,7 +13,7 @@ namespace nigh {
 
 namespace {
 
-// What the threads of one program on one node do.
+// The threads of one program on one node.
 struct Group {
   std::size_t program = 0;
   int node = 0;
@@ -88,7 +88,7 @@ double unit_time(const State& state, const Group& group, const Program& program)
   return time;
 }
 
-// Of all its units, from the times of its groups: the slowest's, or what all do together.
+// The run time of all its units, from the times of its groups: the slowest's, or the sum of all.
 double run_time(const State& state, std::size_t p, const Program& program) {
   double slowest = 0, threads = 0, pace = 0;
   for (const Group& group : state.groups) {

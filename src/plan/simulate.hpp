@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What programs would do on a machine under a placement: run time, bandwidth and latency, from the link model
-// alone. A thread alternates between computing and moving bytes; while it moves, it competes with what all
-// others move on average:
+// The effect of a placement on programs and a machine: run time, bandwidth and latency, from the link model
+// alone. A thread alternates between computing and moving bytes; while it moves, it competes with the average
+// traffic of all others:
 //
 //     seconds = units x (compute + bytes / bandwidth under load)     for the threads of a node
 //
@@ -29,7 +29,7 @@ struct Program {
   double outstanding = 4;  // cache lines that a thread waits for at once, for the latency alone
 };
 
-// Where a program's threads and bytes are; by node (index into Machine::nodes).
+// The threads and bytes of a program; by node (index into Machine::nodes).
 struct Placement {
   std::vector<double> threads;
   // traffic[i][j]: the part of what threads on node i access that lies on node j. Rows of nodes with threads

@@ -122,8 +122,8 @@ TEST(Simulate, OnesOwnWorkIsFasterWithoutBarriers) {
   EXPECT_LT(apart, 0.8 * together);
 }
 
-// Whatever the question: an answer, and with a further program nobody gets faster (by more than the rounding
-// of the fixed point).
+// Every question has an answer, and with a further program nobody gets faster (by more than the rounding of
+// the fixed point).
 TEST(Simulate, CompanyNeverHelps) {
   const Links links = opteron();
   for (unsigned seed = 0; seed < 60; ++seed) {

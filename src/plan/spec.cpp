@@ -38,7 +38,7 @@ std::vector<std::string> tokens_of(std::string_view text) {
   return out;
 }
 
-// What a message quotes: printable and short, whatever was typed.
+// The quotation in a message: printable and short, whatever was typed.
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 60;
   std::string out = "'";

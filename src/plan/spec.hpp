@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a user asks for: team sizes and placement strategies, one pair per nesting level, outermost first
+// The spec of a user: team sizes and placement strategies, one pair per nesting level, outermost first
 // ("4,scatter,2,subcompact"). The text is typed by people into an environment variable, far from where it is
 // read, so every wrong spec gets one sentence that names the token, quotes it and says what belongs there.
 #pragma once

@@ -28,8 +28,9 @@ void add_spaced(std::vector<int>& counts, const std::vector<std::size_t>& member
   for (std::int64_t i = 0; i < extra; ++i) ++counts[members[static_cast<std::size_t>(i * size / extra)]];
 }
 
-// How many of `threads` each leaf takes: one layer of PUs after the other (first siblings, second siblings,
-// ...), the last layer spaced evenly; when all PUs are taken, from the start. Equal leaves: blocks of i*L/n.
+// The number of `threads` that each leaf takes: one layer of PUs after the other (first siblings, second
+// siblings, ...), the last layer spaced evenly; when all PUs are taken, from the start. Equal leaves: blocks
+// of i*L/n.
 std::vector<int> fill(const Domain& domain, const std::vector<Share>& leaves, int threads) {
   std::int64_t pus = 0;
   int layers = 0;

@@ -54,18 +54,18 @@ class Domain {
 
 using Share = std::vector<int>;  // leaves; the first one is the seat
 
-// As far apart as possible: shares in tree order, cut as high in the tree as possible. Every thread stands
+// Shares as far apart as possible: in tree order, cut as high in the tree as possible. Every thread stands
 // for `weight` threads of deeper levels. More threads than leaves: single leaves, repeated.
 std::vector<Share> scatter_shares(const Domain& domain, int threads, int weight);
 
-// As close as possible to the anchor, `weight` leaves each; nearest first.
+// Shares as close as possible to the anchor, `weight` leaves each; nearest first.
 std::vector<Share> compact_shares(const Domain& domain, int threads, int weight);
 
 // A team of `threads` opened by `parent`; `domain` must hold the parent's seat as its anchor.
 std::vector<Place> plan_team(const Domain& domain, Strategy strategy, const Place& parent, int threads,
                              int weight);
 
-// How `count` threads share `ranks` PUs of a leaf from `first` on: the k-th one's own range. Each gets up to
+// The range of the k-th of `count` threads that share `ranks` PUs of a leaf from `first` on. Each gets up to
 // `weight` ranks, the last one the rest; with more threads than PUs, blocks of threads on one PU.
 RankRange share_ranks(RankRange range, int count, int k, int weight);
 

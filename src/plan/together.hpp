@@ -18,7 +18,7 @@ namespace nigh {
 std::vector<Place> plan_together(const CoreTree& tree, Strategy strategy, const std::vector<Place>& masters,
                                  int threads, int weight, const Occupancy& taken);
 
-// Where a later root thread starts: from the top of the tree down, always into the least loaded part.
+// The start of a later root thread: from the top of the tree down, always into the least loaded part.
 Place start_beside(const CoreTree& tree, const Occupancy& taken);
 
 }  // namespace nigh

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many bytes the ranks of a job send each other: an undirected graph whose edges are the bytes of both
+// The bytes that the ranks of a job send each other: an undirected graph whose edges are the bytes of both
 // directions, as compressed sparse rows.
 #pragma once
 

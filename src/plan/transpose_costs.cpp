@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is assumed stands here, together. The parts for transposing lie between what this project's kernels
-// reached with one and with two threads on cores with AVX-512 (nigh bench copy, 128 MiB): 0.76 and 0.83 of
+// The assumptions stand here, together. The parts for transposing lie between the results of this project's
+// kernels with one and with two threads on cores with AVX-512 (nigh bench copy, 128 MiB): 0.76 and 0.83 of
 // the fastest copy where both sides are powers of two, 0.68 and 0.57 where rows begin at no line.
 #include "plan/transpose_costs.hpp"
 

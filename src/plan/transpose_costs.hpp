@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the model of the transposition is calculated with, from what is known of a machine: figures that the
-// machine file gives come first, then what was measured on it (its probe), then its tree and its matrix of
-// bandwidths, and at last assumptions. Each is told with where it comes from, since a plan is no more certain
-// than the least certain figure that it rests on.
+// The costs in the model of the transposition, from the known figures of a machine: those that the machine
+// file gives come first, then measured ones (its probe), then its tree and its matrix of bandwidths, and at
+// last assumptions. Each has its origin with it, since a plan is no more certain than the least certain
+// figure that it rests on.
 #pragma once
 
 #include <string>
@@ -22,14 +22,13 @@ struct TransposeCosts {
   std::vector<std::string> told;  // one line for each kind of figure: what it is and where it comes from
 };
 
-// Of a cluster of such machines of which `cores` cores each are used. Where that is more than the machine
-// has, what all cores get together is taken to grow with their number. `probe` and `mpi` may be null. Errors:
-// none; what is missing is assumed and told.
+// The costs of a cluster of such machines of which `cores` cores each are used. Where that is more than the
+// machine has, the rate of all cores together is taken to grow with their number. `probe` and `mpi` may be
+// null. Errors: none; missing figures are assumed and reported.
 TransposeCosts transpose_costs(const Machine& machine, const Probe* probe, int cores,
                                const MpiProbe* mpi = nullptr);
 
-// What is assumed of a network nobody knows: a link of 100 Gbit/s, with the latencies of an MPI library on
-// it.
+// An assumed network: a link of 100 Gbit/s, with the latencies of an MPI library on it.
 Network assumed_network();
 
 }  // namespace nigh

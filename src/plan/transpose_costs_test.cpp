@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the figures of a prediction come from: the file's come before measured ones, those before
-// assumptions, and each is told.
+// The origin of a prediction's figures: the file's come before measured ones, those before assumptions, and
+// each is reported.
 #include "plan/transpose_costs.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ bool tells(const TransposeCosts& costs, const std::string& what) {
   return false;
 }
 
-// What two packages would have been found to do by the probe.
+// The result that the probe would have for two packages.
 Probe probed(const Machine& machine) {
   const auto figure = [](double value) { return probe::Figure{value, value, value, 5, 0}; };
   Probe out;

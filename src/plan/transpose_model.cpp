@@ -99,8 +99,8 @@ TransposeSteps Predictor::one_pass() const {
   const double message = piece(nodes) / way_.panels;
   out.between_nodes = way_.panels * rounds * network_.message_seconds(message, senders);
   if (rest > 0) out.between_nodes += way_.panels * network_.message_seconds(message, rest);
-  // What transposes get of the links, where that was measured: the rest was done meanwhile. Threads of a
-  // rank, not of the node, wait for each other then, at both ends of each message.
+  // The share of the links that transposes get, where that was measured: the rest was done meanwhile. Threads
+  // of a rank, not of the node, wait for each other then, at both ends of each message.
   if (const double stream = network_.stream_seconds(leaves / 2, way_.ranks); stream > 0) {
     out.between_nodes = stream;
     out.synchronisation = 2 * copying_.barrier_seconds(threads) +

@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How long the transposition of a matrix that lies on many nodes takes, for every way to share the nodes'
-// cores out between ranks and threads, and which way is best. It is the model of O. Haan (Matrix
-// Transpose Results with Hybrid OpenMP / MPI, SCICOMP 2000, slides 9, 10, 14 to 16) with max-rate's law of
-// shared links and with caches; docs/plan.md says what of it is fitted and what is checked. Pure: no I/O, no
-// clock, the same answer for the same question.
+// The duration of the transposition of a matrix that lies on many nodes, for every way to share the nodes'
+// cores out between ranks and threads, and the best way. It is the model of O. Haan (Matrix Transpose Results
+// with Hybrid OpenMP / MPI, SCICOMP 2000, slides 9, 10, 14 to 16) with max-rate's law of shared links and
+// with caches; docs/plan.md says what of it is fitted and what is checked. Pure: no I/O, no clock, the same
+// answer for the same question.
 //
 // n1 x n2 matrix in blocks of rows, P = nodes x ranks of them; V: bytes of a rank's or of a node's block (2 V
 // of them are read and written), N: nodes.

@@ -131,7 +131,7 @@ TEST(TransposeModel, OnePassByHand) {
   const TransposeSteps halves = plain(demand, {2, 2, Method::one_pass, 2});
   EXPECT_NEAR(halves.between_nodes, s.between_nodes + 200e-6, 1e-12);
   EXPECT_NEAR(halves.overlapped, s.on_node + (s.local_reorder + s.local_transpose) / 2, 1e-12);
-  // Where sending is over sooner, all of it is hidden.
+  // A transfer that is over sooner is hidden entirely.
   const Network fast = {.ranges = {{0, 0, 1e6, 1e6}}, .source = Source::measured};
   auto hidden = predict(fast, plain_copying(), demand, {2, 2, Method::one_pass, 2});
   ASSERT_TRUE(hidden);
@@ -275,7 +275,7 @@ TEST(TransposeModel, StreamsThatWereMeasured) {
   EXPECT_NEAR(four->synchronisation, 2 * 200e-6, 1e-9);
   EXPECT_NEAR(one->synchronisation, 2 * 200e-6 + 2 * 4 * 200e-6, 1e-9);
   EXPECT_NEAR(one->total(), one->between_nodes, 1e-9);
-  // What takes longer than the stream is what counts.
+  // Work that takes longer than the stream counts.
   const CopyRates slow{.levels = {{0, 0, 10, 10}}, .source = Source::measured};
   auto copied = predict(network, slow, demand, {1, 4, TransposeMethod::one_pass, 4});
   EXPECT_NEAR(copied->total(), copied->on_node + copied->local_reorder + copied->local_transpose, 1e-9);

@@ -60,10 +60,10 @@ class Away {
   virtual bool start(int rank, int size, const Part* parts, int count, Wait wait) = 0;
   [[nodiscard]] virtual const char* why() const = 0;
   [[nodiscard]] virtual bool threads() const = 0;  // whether several may call at once
-  // Whether these bytes are symmetric, on all PEs.
+  // True if these bytes are symmetric, on all PEs.
   [[nodiscard]] virtual bool symmetric(const void* at, std::size_t bytes) const = 0;
 
-  // Of what is symmetric. Blocking: the local side may be used again; else quiet() says so.
+  // Access to symmetric memory. Blocking: the local side may be used again; else quiet() says so.
   virtual void put(int pe, void* at, const void* source, std::size_t bytes, bool blocking) = 0;
   virtual void get(int pe, void* dest, const void* at, std::size_t bytes, bool blocking) = 0;
   // Blocking; steps in bytes.
@@ -109,6 +109,6 @@ Away* open_away(const char* mpi, char* why, std::size_t bytes);
 }  // namespace nigh::shmem
 
 extern "C" {
-// Of a carrier library; nullptr when `version` is not its own.
+// Exported by a carrier library; nullptr when `version` is not its own.
 __attribute__((visibility("default"))) nigh::shmem::Away* nigh_shmem_away(std::uint32_t version);
 }

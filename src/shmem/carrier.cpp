@@ -59,7 +59,7 @@ bool Carrier::begin_mpi(int rank, int size) {
       rank_, size_, rank, size, NIGH_MPI_ABI);
 }
 
-// What PE 0 has, and which of it all have: the order of the windows.
+// The windows of PE 0 that all have: the order of the windows.
 std::vector<std::uint64_t> Carrier::numbers_of_all(const Part* parts, int count) {
   MPI_Bcast(&count, 1, MPI_INT, 0, all_);
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count) * 2);

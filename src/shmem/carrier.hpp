@@ -62,9 +62,9 @@ class Carrier final : public Away {
     MPI_Comm comm = MPI_COMM_NULL;
     int members = 0;
   };
-  // What another PE is asked to do: an atomic operation, an answer alone, or to take or give bytes. `ticket`
-  // 0: nobody waits for an answer. Of bytes: `value` of them, or that many elements of `bytes` each
-  // `condition` bytes apart; a put with a ticket has its bytes in the same message.
+  // A request to another PE: an atomic operation, an answer alone, or to take or give bytes. `ticket` 0:
+  // nobody waits for an answer. For bytes: `value` of them, or that many elements of `bytes` each `condition`
+  // bytes apart; a put with a ticket has its bytes in the same message.
   struct Errand {
     std::uint32_t kind, bytes;  // kind: an Amo, or one of these
     std::int32_t part, ticket;

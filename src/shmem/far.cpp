@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a PE does to one on another node: checks, and a call of the carrier.
+// Accesses of a PE to one on another node: checks, and a call of the carrier.
 #include <vector>
 
 #include "shmem/pe.hpp"

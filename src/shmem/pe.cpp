@@ -63,7 +63,7 @@ void make_heap(Pe& me, Shown& shown) {
 
 const char* environment(const char* name, void*) { return std::getenv(name); }
 
-// What all ranks of this node show; those of another node than ours, if only pretended, are left alone.
+// The pages of all ranks of this node; those of another node than ours, if only pretended, are left alone.
 void find_peers(Pe& me, const Shown& mine) {
   const auto size = static_cast<std::size_t>(me.size);
   me.near.assign(size, -1);

@@ -1,12 +1,12 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a processing element is made of: the space, the symmetric heap that lies in it, and the teams. An
-// address of another PE is our own symmetric address plus the distance of the two heaps (Brightwell, CUG
-// 2009, p. 14); for static data the space knows the distance. A PE on another node has no such address: it is
-// reached through the carrier (away.hpp). A misuse that the specification leaves undefined (an address that
-// is not symmetric, a PE that does not exist) ends the program with one sentence, since a put that goes
-// nowhere would be worse.
+// The parts of a processing element: the space, the symmetric heap that lies in it, and the teams. An address
+// of another PE is our own symmetric address plus the distance of the two heaps (Brightwell, CUG 2009, p.
+// 14); for static data the space knows the distance. A PE on another node has no such address: it is reached
+// through the carrier (away.hpp). A misuse that the specification leaves undefined (an address that is not
+// symmetric, a PE that does not exist) ends the program with one sentence, since a put that goes nowhere
+// would be worse.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct nigh_shmem_context {
 
 namespace nigh::shmem {
 
-// What each PE shows the others (Root::shmem).
+// The page that each PE shows the others (Root::shmem).
 struct Shown {
   std::byte* heap = nullptr;
   std::size_t heap_bytes = 0;
@@ -63,7 +63,7 @@ struct Pe {
   std::byte* heap = nullptr;
   std::size_t heap_bytes = 0;
   std::vector<space::SharedData> data;  // static data that all PEs share
-  // Whether these bytes begin in static data that was shared; in that or in a block of the symmetric heap.
+  // True if these bytes begin in shared static data; in that or in a block of the symmetric heap.
   [[nodiscard]] bool in_static_data(const void* at) const;
   [[nodiscard]] bool is_symmetric(const void* at) const;
   std::size_t fast_bytes =
@@ -74,7 +74,7 @@ struct Pe {
   bool finalized = false;
 };
 
-// Of this process; shmem_init makes it. `self()` ends the program when it was not called.
+// The PE of this process; shmem_init makes it. `self()` ends the program when it was not called.
 extern Pe* pe;
 Pe& self(const char* function);
 
@@ -93,7 +93,7 @@ inline std::byte* remote(const char* function, const void* mine, int to) {
   return remote_slow(function, mine, to);
 }
 
-// Of a PE for which remote() gave nullptr.
+// Access to a PE for which remote() gave nullptr.
 void far_put(const char* function, void* dest, const void* source, std::size_t bytes, int to,
              bool blocking = true);
 void far_get(const char* function, void* dest, const void* source, std::size_t bytes, int from,

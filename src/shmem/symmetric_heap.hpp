@@ -26,7 +26,7 @@ class SymmetricHeap {
   [[nodiscard]] std::size_t size_at(std::size_t offset) const;
   // Grows or shrinks in place; false when there is no room behind it.
   bool resize(std::size_t offset, std::size_t bytes);
-  // Whether that byte belongs to a block, of the length that was asked for.
+  // True if that byte belongs to a block, of the length that was asked for.
   [[nodiscard]] bool holds(std::size_t offset) const;
   [[nodiscard]] bool validate() const;
 

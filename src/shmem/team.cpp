@@ -51,7 +51,7 @@ message::Cells* cells_of(Pe& me, int member_pe, std::uint64_t number) {
 
 namespace {
 
-// Of PEs that are all near.
+// A group of PEs that are all near.
 std::unique_ptr<message::Group> make_group(Pe& me, const std::vector<int>& pes, int member) {
   std::uint64_t number = number_of(pes, ++times_made()[pes]);
   message::Cells* cells =

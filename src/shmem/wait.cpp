@@ -178,8 +178,8 @@ bool try_lock(const char* function, long* lock) {
   return exchange(function, lock, 0, self(function).rank + 1) == 0;
 }
 
-// Of a holder that has ended: the lock becomes free; one of those who notice is the one who frees it. Only
-// those on its node can; a job that spans nodes ends with any of its PEs.
+// Frees the lock of a holder that has ended; one of the PEs that notice is the one that frees it. Only those
+// on its node can; a job that spans nodes ends with any of its PEs.
 void free_if_dead(const char* function, long* lock) {
   Pe& me = self(function);
   const long holder = holder_of(function, lock);

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a PE learns of the whole job from an MPI launcher's environment: its number, how many there are, and
-// whose MPI started it. The space knows only the ranks of this node; a job is larger when these say so.
+// The whole job, as a PE learns it from an MPI launcher's environment: its number, the number of PEs, and the
+// MPI that started it. The space knows only the ranks of this node; a job is larger when these say so.
 #pragma once
 
 namespace nigh::shmem {

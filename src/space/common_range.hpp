@@ -33,7 +33,7 @@ class CommonRange {
   [[nodiscard]] std::uint32_t free_places() const { return free_; }
   // It is the first place that is free in all; the others are given back. False: there is none.
   bool settle(std::uint32_t free_in_all);
-  // Of this process and of those that it forks: any place. False: address space is limited.
+  // For this process and those that it forks: any place. False: address space is limited.
   bool settle_alone();
 
   // A file of memory for all of it, to be opened by the others while this process lives. Empty: there can't

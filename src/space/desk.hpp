@@ -15,7 +15,7 @@
 
 namespace nigh::space {
 
-// What a rank said of its space at its end.
+// A rank's account of its space at its end.
 struct Account {
   int rank = -1;  // nobody's
   int pid = 0;

@@ -30,8 +30,8 @@ bool look_at(const char* path, struct stat& facts, int flags) {
   return at_path(SYS_newfstatat, path, reinterpret_cast<long>(&facts), flags) == 0;
 }
 
-// What no other host, and no other network namespace of this one, has: folders may be shared between hosts,
-// and so may a key that a scheduler gives. 0: /proc does not tell.
+// An identity that no other host, and no other network namespace of this one, has: folders may be shared
+// between hosts, and so may a key that a scheduler gives. 0: /proc does not tell.
 std::uint64_t find_host() {
   struct stat network{};
   char text[9] = "";
@@ -110,7 +110,7 @@ int try_inner(int fd, const Job& job, int rank) {
   return done;
 }
 
-// Whether who holds the name of our outer door is no process of ours: that name can be worked out by others,
+// True if the holder of our outer door's name is no process of ours: that name can be worked out by others,
 // unless the key is a secret.
 bool is_squatted(const Job& job) {
   const int fd = sys::open_socket();

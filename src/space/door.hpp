@@ -40,8 +40,8 @@ void shut_outer(const Doors& doors);
 // try again.
 int visit_rank(const Job& job, int rank);
 
-// Where the inner doors are: "/dev/shm/nigh-HASH" is place 0, one in /tmp place 1. Empty: /proc does not tell
-// the host.
+// The folder of the inner doors: "/dev/shm/nigh-HASH" is place 0, one in /tmp place 1. Empty: /proc does not
+// tell the host.
 struct Folder {
   char path[64];
 };

@@ -38,7 +38,7 @@ class AtTheDoor : public testing::Test {
     EXPECT_EQ(doors_.inner, -1);
     open_inner_door(job_, doors_);
   }
-  // Which door a visitor finds: 'i' or 'o', '-': none.
+  // The door that a visitor finds: 'i' or 'o', '-': none.
   char visited() {
     const int fd = visit_rank(job_, job_.rank);
     if (fd < 0) return '-';
@@ -48,7 +48,7 @@ class AtTheDoor : public testing::Test {
     sys::close_fd(fd);
     return which;
   }
-  // What a process of another user finds when it connects; 77: it can't become one.
+  // The result for a process of another user that connects; 77: it can't become one.
   template <class F>
   static int as_nobody(F&& act) {
     const pid_t child = fork();

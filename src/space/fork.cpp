@@ -31,7 +31,7 @@ static constinit Lock g_one_fork;
 static constinit int g_pipe[2] = {-1, -1};
 static constinit std::uint64_t g_begin = 0;
 
-// Where the child is, for a parent that could not make a pipe; in a page that both see.
+// The progress of the child, for a parent that could not make a pipe; in a page that both see.
 enum : std::uint32_t { kNothing, kBegun, kCopied };
 static constinit std::atomic<std::uint32_t>* g_progress = nullptr;
 
@@ -165,8 +165,7 @@ static int find_in_maps() {
   return found;
 }
 
-// Where the kernel's list can't be read (no descriptor left): by our own, which does not know the
-// protections.
+// Without the kernel's list (no descriptor left): by our own, which does not know the protections.
 static bool make_used_private() {
   const MemoryState& s = g_slot.state;
   const SlotHeader* header = own_header();

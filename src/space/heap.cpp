@@ -60,7 +60,7 @@ extern size_t je_oversize_threshold __attribute__((weak));
 
 namespace nigh::space {
 
-// What the fast paths look at, in one cache line.
+// The words that the fast paths read, in one cache line.
 struct alignas(64) Hot {
   std::atomic<std::size_t> quick = 0;  // blocks below it are libc's, and nothing has to be known of the call
   std::size_t least = 0;               // blocks below it are libc's

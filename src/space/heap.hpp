@@ -21,8 +21,8 @@ void heap_in_child();
 // This thread's allocation is zeroed by writing, not by giving pages back.
 extern constinit thread_local bool t_zeroing __attribute__((tls_model("initial-exec")));
 
-// Where the library that holds this code defines it: blocks of fewer bytes stay private, since nobody reads
-// them where they lie.
+// Defined by the library that holds this code, or not at all: blocks of fewer bytes stay private, since
+// nobody reads them where they lie.
 __attribute__((weak)) std::size_t least_shared();
 
 }  // namespace nigh::space

@@ -190,9 +190,9 @@ static void collapse_chunks(std::uintptr_t lo, std::size_t bytes, bool touch) {
 constexpr std::int64_t kDear = 1'000'000;  // ns: small pages would have been 512 times 2 to 4 us
 static constinit std::atomic<unsigned> g_rest{0}, g_next_rest{8};
 
-// Where the host takes free memory back, one at hand says little of the next, and those behind the first are
-// not timed. There huge pages get at most a hundredth of the CPU time, by an estimate that follows what the
-// first ones took.
+// A host that takes free memory back makes one huge page at hand say little of the next, and those behind the
+// first are not timed. There huge pages get at most a hundredth of the CPU time, by an estimate that follows
+// the times of the first ones.
 constexpr std::int64_t kTimePerTouch = 100;
 static constinit std::atomic<std::int64_t> g_estimate{5'000'000}, g_spent{0};  // ns; of a huge page
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What jemalloc calls in place of libc (see CMakeLists.txt).
+// The functions that jemalloc calls in place of libc's (see CMakeLists.txt).
 #include <errno.h>
 #include <sys/mman.h>
 

@@ -32,7 +32,7 @@ struct Sip {
   }
 };
 
-// What is hashed into a key, gathered as text.
+// The text that is hashed into a key.
 struct Words {
   char text[1024];
   std::size_t length = 0;

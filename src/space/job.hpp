@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a process learns about its job from its launcher: its rank among the ranks on this node, their number,
+// A process's knowledge of its job, from its launcher: its rank among the ranks on this node, their number,
 // and a key that all ranks of the job work out alike and no other job does. Every launcher leaves it in the
 // environment in its own words; the first that speaks of a local rank is believed. Rank and number are asked
 // for before the first malloc, when `environ` may not be set up, so the caller says how to look a name up.

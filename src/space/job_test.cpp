@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What launchers leave in the environment, read back: ranks, sizes, and the key that only one job works out.
+// The environment that launchers leave, read back: ranks, sizes, and the key that only one job works out.
 #include "space/job.hpp"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(Seat, NonsenseIsNoSeat) {
 }
 
 TEST(Seat, ForeignVariablesAreThoseThatAreRead) {
-  // Whoever is named there can be taken away, and then nothing of another launcher is left.
+  // The variables of any launcher can be removed, and then nothing of another launcher is left.
   Names all = {{"OMPI_COMM_WORLD_LOCAL_RANK", "7"},
                {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"},
                {"MPI_LOCALRANKID", "5"},

@@ -29,8 +29,8 @@ namespace {
 
 // A word on stderr when somebody is missing for so long.
 constexpr long late_ms = 10'000;
-// Whom we have met began before we publish, so that its own time is over before ours is for the second time;
-// and then it needs a CPU to say so.
+// A peer that we have met began before we publish, so that its own time is over before ours is for the second
+// time; and then it needs a CPU to say so.
 constexpr long grace_ms = 2'000;
 // Visitors that are taken in one round. Inside they are ours; outside anybody may come.
 constexpr int most_inside = 256;
@@ -82,7 +82,7 @@ int Join::count_open() const {
   return open;
 }
 
-// Of those that have met, the first says what concerns all.
+// The first of those that have met reports for all.
 bool Join::speaks_for_all() const {
   for (int rank = 0; rank < job_.rank; ++rank)
     if (peers_[rank].fate == Fate::mapped) return false;
@@ -129,7 +129,7 @@ int Join::pause() const {
   return until <= now_ ? 1 : static_cast<int>(until - now_);
 }
 
-// Who has met us is listened to again when its word is all that we wait for.
+// A peer that has met us is listened to again when its word is all that we wait for.
 bool Join::is_watched(const Link& link) const {
   if (link.stage != Stage::met) return link.stage != Stage::unused;
   return published_ && word_of(link.rank) == Joined::meeting;
@@ -204,12 +204,12 @@ void Join::publish() {
   published_ = true;
   deadline_ = now_ + timeout_ms_ + grace_ms;
   last_look_ = now_;
-  // Whoever listens at the other end of a link wakes up and finds the word; what they send still arrives.
+  // The listener at the other end of a link wakes up and finds the word; its messages still arrive.
   for (int i = 0; i < links_; ++i)
     if (link_[i].stage == Stage::met) sys::end_sending(link_[i].fd);
 }
 
-// Whether the word of each mapped peer has left `meeting`.
+// True if the word of each mapped peer has left `meeting`.
 bool Join::all_ended() {
   bool look = now_ >= last_look_ + look_ms, in_time = now_ < deadline_, all = true;
   if (look) last_look_ = now_;
@@ -223,7 +223,7 @@ bool Join::all_ended() {
   return all;
 }
 
-// Of a peer that could not be mapped: nothing is waited for.
+// The word of a peer that could not be mapped: nothing is waited for.
 Joined Join::word_of(int rank) {
   const SlotHeader* header = peer_header(rank);
   if (header == nullptr) return Joined::given_up;

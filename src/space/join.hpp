@@ -58,8 +58,8 @@ class Join {
   };
   static constexpr int most_links = 2 * kMaxRanks + 64;
   static constexpr int door_count = 2;
-  // How often the dead are looked for; their sockets usually tell at once, unless a child of theirs holds
-  // them.
+  // The time between two searches for the dead; their sockets usually tell at once, unless a child of theirs
+  // holds them.
   static constexpr int look_ms = 200;
 
   [[nodiscard]] int size() const { return job_.size; }

@@ -247,7 +247,7 @@ void Launcher::wait_once() {
   press_on();
 }
 
-// What failed ranks had started has become ours. What it starts meanwhile comes to us in turn.
+// Processes that failed ranks had started are ours now, and so are those that these start meanwhile.
 void Launcher::end_orphans() {
   for (int round = 0; round < 50; ++round) {
     auto orphans = sys::own_children();

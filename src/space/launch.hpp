@@ -26,7 +26,7 @@ struct RankLaunch {
   unsigned char key[16] = {};
 };
 
-// How a job ended.
+// The end of a job.
 struct RankOutcome {
   int status = 0;        // 0: all ranks ended well; else of the first that did not, 128+N for signal N
   std::string sentence;  // which rank failed and how; empty where that is no news: all well, a signal of the

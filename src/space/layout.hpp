@@ -1,12 +1,12 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where everything lies. Each rank of a node owns one slot of the address space, the same in all ranks; the
+// The layout of the address space. Each rank of a node owns one slot, at the same addresses in all ranks; the
 // slot is its memfd, mapped from offset 0. Within the slot the rank's memory begins at its origin, which lies
-// a little further for each rank, because equal address bits 12..27 in all ranks make a collective that
-// reads all of them fight for the same ways of the first cache, which guesses them from those bits (6 to 9
-// times slower on Zen 4). It lies further by whole huge pages, so that ranks which allocate alike find the
-// same distance from their origins at every alignment up to that.
+// a little further for each rank, because equal address bits 12..27 in all ranks make a collective that reads
+// all of them fight for the same ways of the first cache, which guesses them from those bits (6 to 9 times
+// slower on Zen 4). It lies further by whole huge pages, so that ranks which allocate alike find the same
+// distance from their origins at every alignment up to that.
 //
 //   64<<39            slot of rank 0                          slot of rank 1                       169<<39
 //   |                 |colour|header|heap and anonymous mmap|  |colour|header|...                   |

@@ -24,7 +24,7 @@ static constinit const unsigned char* g_mmap = nullptr;
 static constinit unsigned char g_mmap_was[16] = {};
 static constinit std::atomic<bool> g_jumped_over{false};
 
-// As the file has it: UCX's constructor may have run before ours.
+// The function in the file: UCX's constructor may have run before ours.
 static void remember_mmap() {
   void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   void* code = libc != nullptr ? dlsym(libc, "mmap") : nullptr;

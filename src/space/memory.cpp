@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What memory.hpp offers, on the parts: peers' slots, the questions where bytes are to be found, the account.
+// The functions of memory.hpp: peers' slots, the search for bytes, the account.
 #include "space/memory.hpp"
 
 #include <stdio.h>

@@ -51,7 +51,7 @@ void* slot_alloc(std::size_t bytes, std::size_t align);
 void* slot_block(std::size_t bytes, std::size_t align, bool zeroed);
 void slot_free(void* data);
 
-// What Space::global() needs: addresses in [first, first + span) are ours and global, unless `patched`.
+// The data for Space::global(): addresses in [first, first + span) are ours and global, unless `patched`.
 struct Window {
   std::uintptr_t first = 0;
   std::uintptr_t span = 0;

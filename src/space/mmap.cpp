@@ -222,7 +222,8 @@ static std::uintptr_t remap(const Move& m) {
   return at;
 }
 
-// What only private memory can have (the child of a fork finds zeros): the kernel's memory is laid there.
+// Advice that only private memory can have (the child of a fork finds zeros): the kernel's memory is laid
+// there.
 static int wipe_on_fork(std::uintptr_t lo, std::size_t bytes) {
   if (!pager_is_ours(lo, bytes)) return status(-ENOMEM);
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -307,7 +308,7 @@ NIGH_ENTRY void* mremap(void* from, size_t old_bytes, size_t bytes, int flags, .
   return pointer(remap(m));
 }
 
-// Of syscall.S, for the numbers that it sends here; returns what syscall() does.
+// Called from syscall.S, for the numbers that it sends here; returns the result of syscall().
 __attribute__((visibility("hidden"))) long nigh_space_syscall(long number, long a, long b, long c, long d,
                                                               long e, long f) noexcept {
   const auto lo = static_cast<std::uintptr_t>(a);

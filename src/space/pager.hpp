@@ -25,13 +25,13 @@ std::uintptr_t pager_take(std::size_t bytes, std::size_t align, int prot);
 // These addresses and no others. False: some are in use.
 bool pager_take_at(std::uintptr_t lo, std::size_t bytes, int prot);
 void pager_give(std::uintptr_t lo, std::size_t bytes);
-// As after madvise(MADV_DONTNEED) of private memory: reads as zeros from now on.
+// The effect of madvise(MADV_DONTNEED) on private memory: the range reads as zeros from now on.
 bool pager_empty(std::uintptr_t lo, std::size_t bytes);
 // MAP_FIXED of anonymous memory over the slot: zeros, whatever was there.
 bool pager_renew(std::uintptr_t lo, std::size_t bytes, int prot);
 // Something else was mapped over [lo, lo + bytes) of the slot: peers don't see it.
 void pager_note_hole(std::uintptr_t lo, std::size_t bytes);
-// Whether the whole range is handed out, and nothing else is mapped over it.
+// True if the whole range is handed out, and nothing else is mapped over it.
 bool pager_is_ours(std::uintptr_t lo, std::size_t bytes);
 bool pager_has_hole(std::uintptr_t lo, std::size_t bytes);
 std::uint64_t pager_used();

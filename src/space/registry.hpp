@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How ranks find each other: names, cards and fates. Each rank listens at its doors (door.hpp), whose names
-// only the job can work out (a keyed hash of its key and the rank); whoever connects shows a card, and both
-// sides check what the other can't forge, its user (the kernel's word), and what it must know, the job's key.
-// The cards carry the memfds. A card starts with what every version of us can read, so that two versions tell
-// each other so instead of talking past each other.
+// The meeting of ranks: names, cards and fates. Each rank listens at its doors (door.hpp), whose names only
+// the job can work out (a keyed hash of its key and the rank); whoever connects shows a card, and both sides
+// check two things: the user, which can't be forged (the kernel's word), and the job's key, which the other
+// must know. The cards carry the memfds. A card starts with words that every version of us can read, so that
+// two versions tell each other so instead of talking past each other.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Card {
 static_assert(sizeof(Card) == 64 && offsetof(Card, abi) == 8 && offsetof(Card, kind) == 12,
               "another version must be able to read these");
 
-// What `nigh run` tells ranks that ask it (see desk_name): one record for each change.
+// The answer of `nigh run` to ranks that ask it (see desk_name): one record for each change.
 struct Notice {
   enum class What : std::uint32_t { ended = 1, went_on };
   std::int32_t rank = 0;
@@ -46,17 +46,17 @@ struct Notice {
 
 // 32 hexadecimal digits that only who has the key can work out.
 void hash_text(const unsigned char (&key)[16], const char* what, std::uint64_t number, char (&text)[33]);
-// Of a rank's outer door (door.hpp).
+// The name of a rank's outer door (door.hpp).
 sys::SocketName rank_name(const Job& job, int rank);
-// Where the launcher listens, which is the parent of all ranks and so the first to know of their ends.
+// The address of the launcher, which is the parent of all ranks and so the first to know of their ends.
 sys::SocketName desk_name(const unsigned char (&key)[16]);
 
-// How a card of `bytes` is to be answered by rank `job.rank`: welcome, or the refusal. Garbage: false.
+// The answer of rank `job.rank` to a card of `bytes`: welcome, or the refusal. Garbage: false.
 bool judge(const Card& card, long bytes, const Job& job, CardKind& answer);
 
 Card make_card(const Job& job, CardKind kind, int to);
 
-// What became of a peer in join().
+// The fate of a peer in join().
 enum class Fate : std::uint8_t {
   open,
   mapped,

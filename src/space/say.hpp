@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the loaded code of this room speaks: one sentence to stderr in one write, straight to the kernel, since
-// stdio belongs to the program. Callers see to it that a thing is said once.
+// Messages of this room's loaded code: one sentence to stderr in one write, straight to the kernel, since
+// stdio belongs to the program. Callers see to it that each is written once.
 #pragma once
 
 #include <cstdarg>

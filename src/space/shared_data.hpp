@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which static data share_data() has shared, for a library that has to name it to others than the ranks of
+// The static data that share_data() has shared, for a library that has to name it to others than the ranks of
 // this node (OpenSHMEM shows it to MPI).
 #pragma once
 

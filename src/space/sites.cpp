@@ -39,7 +39,7 @@ constexpr std::size_t kMissedPerTried = 10;
 constexpr std::int64_t kMostSaved = std::int64_t{64} << 20;
 constexpr unsigned kDenialsPerLook = 64;
 
-// What a mark says of a page.
+// The bits of a page's mark.
 constexpr std::uint8_t kInMessage = 1;  // one began there, since its block was made (Space::mark)
 constexpr std::uint8_t kWasUsed = 2;    // by a block that was freed: it is there already
 
@@ -158,7 +158,7 @@ void site_made(Site site, std::uintptr_t lo, std::size_t bytes) {
     word->store(((lo + bytes - 1) / kPage - lo / kPage + 1) << 16 | site.id(), std::memory_order_relaxed);
 }
 
-// Of a block that is freed, or moved.
+// Clears the marks of a block that is freed, or moved. True: a message had been in it.
 static bool take_marks(std::uintptr_t lo, std::size_t bytes) {
   bool any = false;
   for (std::uintptr_t page = lo & ~(kPage - 1); page < lo + bytes; page += kPage) {

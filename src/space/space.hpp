@@ -15,7 +15,7 @@
 
 namespace nigh::space {
 
-// What a rank lets its peers find: one pointer per layer, published once.
+// The pointers that a rank lets its peers find: one per layer, published once.
 enum class Root : int { message, collectives, mpi, shmem, chare, test, user, count };
 
 class Space {
@@ -51,13 +51,13 @@ class Space {
 
   // Shows `data` (from alloc) to the peers; seen with everything written before it.
   virtual void publish(Root root, void* data) = 0;
-  // What `rank` published, or nullptr: not yet, or that rank is not reachable.
+  // The pointer that `rank` published, or nullptr: not yet, or that rank is not reachable.
   [[nodiscard]] virtual void* root(int rank, Root root) const = 0;
 
-  // Whether this rank and `rank` have mapped each other. False for ranks without us, or with another version
+  // True if this rank and `rank` have mapped each other. False for ranks without us, or with another version
   // of us.
   [[nodiscard]] virtual bool reachable(int rank) const = 0;
-  // Whether every pair of `ranks` is reachable from each other: the same answer on every one of them.
+  // True if every pair of `ranks` is reachable from each other: the same answer on every one of them.
   [[nodiscard]] virtual bool all_reachable(const int* ranks, int count) const = 0;
   // False once the rank's process has ended. Makes a system call: for slow paths of waiting only.
   [[nodiscard]] virtual bool alive(int rank) const = 0;

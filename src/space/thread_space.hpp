@@ -18,7 +18,7 @@ namespace nigh::space {
 
 class ThreadSpace final : public Space {
  public:
-  // What the ranks of one job have in common; make it before the threads, keep it until the last has ended.
+  // The common state of the ranks of one job; make it before the threads, keep it until the last has ended.
   struct Common {
     explicit Common(int ranks);
     ~Common();  // what was not released goes with it, as the memory of a process does

@@ -30,7 +30,7 @@ struct Cgroup {
 // Error: unsupported: no cgroup v2, the process is in the root (which has no controls), or it is gone.
 Result<Cgroup> cgroup_of(const Os& os, int pid);
 
-// Where we are ourselves; also in the root. Error: unsupported: no cgroup v2.
+// The cgroup of this process; also in the root. Error: unsupported: no cgroup v2.
 struct CgroupPlace {
   Cgroup group;
   std::string mount;  // the root's folder

@@ -8,7 +8,8 @@
 
 namespace nigh::sys {
 
-// Of the calling process's main thread, and the adopted ones. Empty where the kernel does not tell.
+// The children of the calling process's main thread, and the adopted ones. Empty where the kernel does not
+// tell.
 std::vector<int> own_children();
 
 }  // namespace nigh::sys

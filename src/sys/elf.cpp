@@ -68,7 +68,7 @@ bool is_name_at(const ReadAt& read, std::uint64_t offset, std::string_view name)
   return bytes.size() == name.size() + 1 && bytes.compare(0, name.size(), name) == 0 && bytes.back() == '\0';
 }
 
-// Whether the table defines (not merely refers to) the symbol.
+// True if the table defines (not merely refers to) the symbol.
 template <class E>
 bool defines(const ReadAt& read, const typename E::Section& table, const typename E::Section& names,
              std::string_view symbol) {
@@ -122,7 +122,7 @@ std::string name_at(const ReadAt& read, std::uint64_t offset) {
   return bytes.substr(0, std::min(bytes.find('\0'), bytes.size()));
 }
 
-// Where in the file an address of the loaded program comes from; 0: nowhere.
+// The offset in the file of an address of the loaded program; 0: none.
 template <class Program>
 std::uint64_t offset_of(const std::vector<Program>& programs, std::uint64_t address) {
   for (const auto& p : programs)

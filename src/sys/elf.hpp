@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an executable file tells before it is started: whether a preloaded library can reach it at all. The
+// The facts in an executable file before it is started: whether a preloaded library can reach it at all. The
 // parser trusts nothing in the file: every offset and count is checked or capped, a read past the end is
 // simply short, and junk yields "not an ELF file" or fewer facts, never a failure of ours.
 #pragma once
@@ -27,8 +27,8 @@ struct ProgramFacts {
   bool gains_rights = false;  // set-user-ID, set-group-ID or file capabilities: LD_PRELOAD is ignored
 };
 
-// Of which MPI a program is by the libraries it was linked to: "openmpi"; "mpich", also for those with its
-// ABI (Intel's, MVAPICH, Cray's); "another" for an MPI that we don't know by its name; "" for none.
+// The MPI of a program, by the libraries it was linked to: "openmpi"; "mpich", also for those with its ABI
+// (Intel's, MVAPICH, Cray's); "another" for an MPI that we don't know by its name; "" for none.
 std::string mpi_of(const std::vector<std::string>& libraries);
 
 // All facts but gains_rights, which is not in the file's contents.

@@ -9,8 +9,7 @@
 //      <--- {stopped, skipped, errno} ------------             |
 //      ---- thaw, or end of file, or the limit -->             '--- cgroup.freeze = 0, or SIGCONT each
 //
-// What was stopped before us stays stopped. The clock is CLOCK_MONOTONIC. With SIGSTOP a shell that waits for
-// its job sees it stopped, and a Ctrl-Z during the pause is lost; the cgroup freezer has neither fault.
+// True if that would replace a file, or make one.
 #pragma once
 
 #include <memory>

@@ -19,8 +19,8 @@ struct ChildLimits {
   std::uint64_t bytes = std::uint64_t{2} << 30;  // of addresses, beyond those that this process has
 };
 
-// What `work` returns. `what` begins the sentence of an error: "reading x.xml". The child has what this
-// thread has, writes no messages, and leaves nothing behind. Errors: invalid (it crashed, took too long,
+// The result of `work`. `what` begins the sentence of an error: "reading x.xml". The child has the resources
+// of this thread, writes no messages, and leaves nothing behind. Errors: invalid (it crashed, took too long,
 // threw), io (no child).
 Result<std::string> in_child(const std::string& what, const std::function<std::string()>& work,
                              const ChildLimits& limits = {});

@@ -16,7 +16,7 @@
 namespace nigh::sys {
 namespace {
 
-// What it says of work that fails.
+// The sentence for work that fails.
 std::string sentence(const std::function<std::string()>& work, const ChildLimits& limits = {}) {
   auto answer = in_child("reading it", work, limits);
   return answer ? "answered " + *answer : answer.error().message;

@@ -92,7 +92,7 @@ inline bool find_local_seat(Lookup lookup, void* context, LocalSeat& seat) {
   return false;
 }
 
-// Whether this process is to speak for the ranks of its node: the first of them, or no rank at all.
+// True if this process is to speak for the ranks of its node: the first of them, or no rank at all.
 inline bool speaks_for_node(Lookup lookup, void* context) {
   for (const LauncherVariables& one : launcher_variables)
     if (const char* value = lookup(one.local_rank, context)) return std::strcmp(value, "0") == 0;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a library's HTTP server does to the whole process or machine, and ours must not: SIGPIPE ignored for
-// good (a program that we start would inherit that over exec, and never notice that nobody reads it), and a
-// port shared with whoever else listens on it.
+// Side effects of a library's HTTP server on the whole process or machine that ours must not have: SIGPIPE
+// ignored for good (a program that we start would inherit that over exec, and never notice that nobody reads
+// it), and a port shared with any other listener.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace nigh::sys {
 
-// What SIGPIPE did when this was made is put back at its end.
+// The action of SIGPIPE when this was made is put back at its end.
 class KeepPipeSignal {
  public:
   KeepPipeSignal();

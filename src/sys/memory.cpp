@@ -41,7 +41,8 @@ std::uint64_t kib_after(const std::string& text, std::string_view key) {
   return number_after(text, key) << 10;
 }
 
-// What one cgroup still allows: limit - usage, where page cache that can be dropped does not count as used.
+// The memory that one cgroup still allows: limit - usage, where page cache that can be dropped does not count
+// as used.
 std::uint64_t cgroup_room(const Os& os, const std::string& limit_file, const std::string& usage_file,
                           const std::string& stat_file, std::string_view cache_key) {
   auto limit = os.read_line(limit_file);

@@ -60,7 +60,7 @@ Result<Placement> placement(const void* data, std::size_t bytes, std::size_t mos
 // The same from /proc/self/numa_maps, for containers that refuse move_pages; counts the whole mapping.
 Result<Placement> placement_from_maps(const Os& os, const void* data);
 
-// How much of a range is backed by huge pages, from /proc/self/smaps (AnonHugePages and hugetlb).
+// The bytes of a range that are backed by huge pages, from /proc/self/smaps (AnonHugePages and hugetlb).
 std::uint64_t huge_bytes(const Os& os, const void* data, std::size_t bytes);
 
 // An anonymous mapping, aligned to 2 MiB, for which huge pages were asked (MADV_HUGEPAGE). Untouched at

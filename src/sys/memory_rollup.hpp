@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How much memory a process has, and how much of it in huge pages: /proc/PID/smaps_rollup (proc_pid_smaps(5);
-// Linux 4.14). To write it the kernel walks all pages of the process: some ms for each GB.
+// The memory of a process, and the part of it in huge pages: /proc/PID/smaps_rollup (proc_pid_smaps(5); Linux
+// 4.14). To write it the kernel walks all pages of the process: some ms for each GB.
 #pragma once
 
 namespace nigh::sys {

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What reaches other nodes by MPI is built once for each MPI's ABI, as a library of its own that is opened
-// only when it is needed, and linked to no MPI: the one that the program brought decides, else that of the
-// launcher.
+// Code that reaches other nodes by MPI is built once for each MPI's ABI, as a library of its own that is
+// opened only when it is needed, and linked to no MPI: the one that the program brought decides, else that of
+// the launcher.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ Result<void> write_file(const std::string& path, const std::string& text);
 // A file of memory with this text, which programs that this process becomes or starts inherit; returns its
 // path, the same for them, "/proc/self/fd/5". It is gone when the last of them ends. Errors: io.
 Result<std::string> inherited_file(const char* name, const std::string& text);
-// Whether that would replace a file, or make one.
+// True if writing would replace a file, or make one.
 bool is_replaced(const std::string& path);
 
 // The affinity mask of a thread (0: the caller). Errors: io (no such thread), permission.

@@ -83,7 +83,7 @@ TEST(Os, DevicesAndFifosAreWrittenInto) {
   EXPECT_FALSE(write_file("/dev/full", "x"));
 }
 
-// What is written to an open descriptor goes on from where it is.
+// Text for an open descriptor goes on from where it is.
 TEST(Os, ADescriptorIsWrittenTo) {
   TestTree folder;
   ASSERT_TRUE(write_file(folder.root() + "/out", "before "));

@@ -21,8 +21,8 @@ namespace {
 
 const std::string prefix = "nigh-watch-", self_prefix = "nigh-self-";
 
-// Whether cgroups below this one are ours to make. Root could everywhere, but systemd owns what it has not
-// delegated.
+// True if cgroups below this one are ours to make. Root could everywhere, but systemd owns cgroups that it
+// has not delegated.
 bool divisible(const Os& os, const std::string& folder, const std::string& mount) {
   if (folder == mount) return true;
   const std::string path = os.path(folder);

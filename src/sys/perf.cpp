@@ -150,7 +150,7 @@ int perf_paranoid(const Os& os) {
 }
 
 namespace {
-// Whether CapEff in /proc/self/status holds one of the capabilities (linux/capability.h).
+// True if CapEff in /proc/self/status holds one of the capabilities (linux/capability.h).
 bool has_capability(const Os& os, std::initializer_list<int> wanted) {
   auto status = os.read("/proc/self/status");
   auto at = status ? status->find("CapEff:") : std::string::npos;

@@ -68,7 +68,8 @@ class PerfEvent {
 
 // /proc/sys/kernel/perf_event_paranoid; 2 where it can't be read (the kernel's default), -1 to 4.
 int perf_paranoid(const Os& os);
-// Whether this process may do what CAP_PERFMON (or CAP_SYS_ADMIN) allows: from CapEff in /proc/self/status.
+// True if this process may do the things that CAP_PERFMON (or CAP_SYS_ADMIN) allows: from CapEff in
+// /proc/self/status.
 bool may_perfmon(const Os& os);
 // Bytes that the rings of this user may lock in all: perf_event_mlock_kb for each online CPU and
 // RLIMIT_MEMLOCK (perf_event_open(2)); no limit (SIZE_MAX) with CAP_IPC_LOCK or perf_event_paranoid -1. Other

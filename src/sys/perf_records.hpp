@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What perf_event_open(2) puts into its ring: a stream of records. The reader is pure and trusts nothing:
-// every size is checked against what is there, unknown records are stepped over, and a record that
+// The records that perf_event_open(2) puts into its ring. The reader is pure and trusts nothing: every size
+// is checked against the bytes that are there, unknown records are stepped over, and a record that
 // contradicts itself ends the stream, since nothing after it can be found again.
 //
 //   | header: u32 type, u16 misc, u16 size | body, size - 8 bytes | header | ...

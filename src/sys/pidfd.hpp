@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether another process has ended, asked without being its parent. A pidfd tells it of this process and no
-// later one with its number, also across pid namespaces; where descriptors are scarce or the kernel has none,
-// /proc tells it by number and start time. A descriptor that the program closed behind our back, and perhaps
-// opened anew as something else, must never make a living process look dead: what a pidfd says is confirmed.
+// The end of another process, learned without being its parent. A pidfd tells of this process and no later
+// one with its number, also across pid namespaces; where descriptors are scarce or the kernel has none, /proc
+// tells by number and start time. A descriptor that the program closed behind our back, and perhaps opened
+// anew as something else, must never make a living process look dead: the word of a pidfd is confirmed.
 #pragma once
 
 #include <fcntl.h>

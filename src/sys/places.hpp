@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which CPU each thread of a job has on its node: what the planner says. It is opened for that, so that a
+// The CPU of each thread of a job on its node, by the planner. This library is opened for that, so that a
 // library of ours that starts threads needs no topology library.
 #pragma once
 

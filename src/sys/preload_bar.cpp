@@ -54,7 +54,7 @@ struct Programs {
   Elf64_Phdr entry[most_programs];
   int count = 0;
 
-  // Where in the file an address of the loaded program comes from; 0: nowhere.
+  // The offset in the file of an address of the loaded program.
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const {
     for (int i = 0; i < count; ++i)
       if (const Elf64_Phdr& p = entry[i];

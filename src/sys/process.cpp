@@ -27,9 +27,9 @@ namespace nigh::sys {
 
 namespace {
 
-// What a command may write before it is cut off: enough for any report, too little to hurt.
+// The most output of a command before it is cut off: enough for any report, too little to hurt.
 constexpr std::size_t most_output = std::size_t{64} << 20;
-// How long output is still read after the command has ended but a child of its keeps the pipe open.
+// The time for which output is still read after the command has ended but a child of its keeps the pipe open.
 constexpr double linger_seconds = 0.25;
 
 class Pipe {

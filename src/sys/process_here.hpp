@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a library asks about the process it lives in, and the one way for a rank to end its peers with a
+// A library's questions about the process it lives in, and the one way for a rank to end its peers with a
 // status of its own choosing: a real-time signal whose handler leaves at once with the status it was sent.
 #pragma once
 

@@ -24,7 +24,7 @@ bool is_executable_file(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// Whether the kernel starts the file with rights that the caller lacks (AT_SECURE): the loader then ignores
+// True if the kernel starts the file with rights that the caller lacks (AT_SECURE): the loader then ignores
 // LD_PRELOAD. Rights that the caller has anyway change nothing.
 bool raises_rights(const std::string& path, const struct stat& info) {
   if ((info.st_mode & S_ISUID) != 0 && info.st_uid != ::geteuid()) return true;

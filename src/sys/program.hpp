@@ -26,7 +26,7 @@ bool is_readable_file(const std::string& path);
 // This process's environment, "NAME=value" each, in its order.
 std::vector<std::string> environment();
 
-// As exec wants them: pointers to the words, which must outlive them, and nullptr at the end.
+// The form that exec wants: pointers to the words, which must outlive them, and nullptr at the end.
 std::vector<char*> exec_words(const std::vector<std::string>& words);
 
 // Becomes the program (execvpe): returns only when that failed, with errno.

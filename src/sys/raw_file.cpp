@@ -139,7 +139,7 @@ static std::uint64_t number_in(const char* mount, const char* path, const char* 
   return digits(at, 10, value) ? value : other;  // "max": no limit
 }
 
-// What one cgroup leaves; page cache that nobody uses can be dropped at once.
+// The memory that one cgroup leaves; page cache that nobody uses can be dropped at once.
 static std::uint64_t room_of(const char* mount, const char* path, bool v2) {
   constexpr std::uint64_t none = ~std::uint64_t{0};
   const std::uint64_t limit = number_in(mount, path, v2 ? "/memory.max" : "/memory.limit_in_bytes", none);
@@ -199,7 +199,7 @@ std::uint64_t raw_total_memory() {
   return (number_after(text, "MemTotal:") + number_after(text, "SwapTotal:")) << 10;
 }
 
-// How many are in "0-3,8".
+// The count of numbers in "0-3,8".
 static int numbers_in_list(const char* at) {
   int numbers = 0;
   for (std::uint64_t first = 0, last = 0; digits(at, 10, first); skip(at, ',')) {

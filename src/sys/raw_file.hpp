@@ -51,13 +51,13 @@ std::uint64_t number_after(const char* text, const char* key);
 std::uint64_t raw_headroom();
 // RAM and swap of the machine.
 std::uint64_t raw_total_memory();
-// How many NUMA nodes have memory that we may use; at least 1.
+// The number of NUMA nodes with memory that we may use; at least 1.
 int raw_memory_nodes();
 // /proc/sys/vm/overcommit_memory; 0 when it can't be read.
 int raw_overcommit();
 // CPUs of the machine, whichever of them this process may use; 1 if nobody says.
 int raw_cpus_online();
-// What the file `name` of /sys/kernel/mm/transparent_hugepage stands at: "never", "advise", ... or "".
+// The setting in the file `name` of /sys/kernel/mm/transparent_hugepage: "never", "advise", ... or "".
 void raw_huge_setting(const char* name, char* word, std::size_t bytes);
 // True: this is a virtual machine whose host takes free memory back by itself (virtio balloon, free page
 // reporting; virtio 1.2, 5.5.6), so that memory used again may have to be fetched.

@@ -85,7 +85,7 @@ inline long raw_punch(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return nigh_raw_syscall6(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                            static_cast<long>(offset), static_cast<long>(bytes), 0, 0);
 }
-// Where data (or the next hole) begins at or after offset; -ENXIO: no data any more.
+// The offset at or after `offset` where data (or the next hole) begins; -ENXIO: no data any more.
 inline long raw_seek_data(int fd, std::uint64_t offset) {
   return nigh_raw_syscall3(SYS_lseek, fd, static_cast<long>(offset), SEEK_DATA);
 }
@@ -97,7 +97,7 @@ inline long raw_read_at(int fd, void* data, std::size_t bytes, std::uint64_t off
                            static_cast<long>(offset), 0, 0);
 }
 
-// Which file this is, as /proc/PID/maps shows it.
+// The identity of a file, as /proc/PID/maps shows it.
 struct FileIdentity {
   unsigned major = 0, minor = 0;
   std::uint64_t inode = 0;

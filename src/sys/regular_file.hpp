@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a file is, before it is read: a pipe would block its reader, and a device might never end.
+// The kind of a file, before it is read: a pipe would block its reader, and a device might never end.
 #pragma once
 
 #include <cstdint>

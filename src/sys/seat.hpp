@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where a process sits that may run on some CPUs only: the last-level cache, the NUMA node and the socket
+// The place of a process that may run on some CPUs only: the last-level cache, the NUMA node and the socket
 // that hold all of them. A handful of small files of /sys, read without a topology library, since every rank
 // asks at its start.
 #pragma once

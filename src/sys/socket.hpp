@@ -108,7 +108,8 @@ inline void hang_up(int fd) {
 // Says that we have no more to say; what the other end says still arrives.
 inline void end_sending(int fd) { nigh_raw_syscall3(SYS_shutdown, fd, SHUT_WR, 0); }
 
-// Who listens (seen by who connected) or who connected (seen by who accepted); pid 0: not visible from here.
+// The listener (seen by the process that connected) or the process that connected (seen by the listener); pid
+// 0: not visible from here.
 inline bool peer_credentials(int fd, ucred& peer) {
   unsigned bytes = sizeof peer;
   return nigh_raw_syscall6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, reinterpret_cast<long>(&peer),
@@ -175,7 +176,7 @@ inline long receive_record(int fd, void* data, std::size_t bytes, int& passed) {
   return got;
 }
 
-// As poll(2), without its restarts: a signal ends the wait early with 0.
+// poll(2) without its restarts: a signal ends the wait early with 0.
 inline int wait_for(pollfd* fds, std::size_t count, int limit_ms) {
   timespec limit = {.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1000000L};
   long ready = nigh_raw_syscall6(SYS_ppoll, reinterpret_cast<long>(fds), static_cast<long>(count),

@@ -10,7 +10,7 @@
 
 namespace nigh::sys {
 
-// Whether the kernel tracks soft-dirty pages (CONFIG_MEM_SOFT_DIRTY): a page that was just written must carry
+// True if the kernel tracks soft-dirty pages (CONFIG_MEM_SOFT_DIRTY): a page that was just written must carry
 // the bit in /proc/self/pagemap.
 bool soft_dirty_works();
 

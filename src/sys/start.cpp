@@ -28,7 +28,7 @@ namespace nigh::sys {
 
 namespace {
 
-// Whether the cpuset leaves us none of them.
+// True if the cpuset leaves us none of them.
 bool none_allowed(const CpuSet& nodes) {
   std::vector<std::uint64_t> allowed(16, 0);  // 1024 nodes: as many as a kernel can be built for
   if (::syscall(SYS_get_mempolicy, nullptr, allowed.data(), allowed.size() * 64, nullptr,
@@ -41,7 +41,7 @@ tl::unexpected<Error> cannot_start(const std::vector<std::string>& words, int er
   return fail(Errc::io, "can't start " + words.front() + ": " + std::strerror(error), error);
 }
 
-// What the child writes into the pipe when it could not become the program; the pipe closes by itself when it
+// The report of the child in the pipe when it could not become the program; the pipe closes by itself when it
 // could.
 struct Trouble {
   int stage = 0;  // 1: the policy, 2: exec

@@ -33,8 +33,8 @@ Result<void> set_memory_policy(MemoryPolicy policy, const CpuSet& nodes);
 // unsupported (the policy, for whatever reason). After an error nothing was started.
 Result<int> start_program(const std::vector<std::string>& words, const std::optional<CpuSet>& nodes,
                           const std::string& group_procs = "");
-// Whether it has ended, and how: its exit status, 128+N for signal N; 127: it is no child of ours, or was
-// told of before.
+// The end of the process: its exit status, 128+N for signal N; 127: it is no child of ours, or its end was
+// reported before. nullopt: it runs.
 std::optional<int> ended(int pid);
 // The same after waiting for at most so many seconds, or until a signal comes.
 std::optional<int> ended_within(int pid, double seconds);

@@ -104,7 +104,7 @@ TEST_F(Start, NotExecutable) {
   std::filesystem::remove(path);
 }
 
-// Whatever it has open, it has from whoever started us.
+// All its open files come from the process that started us.
 TEST_F(Start, InheritsNothingOfOurs) {
   const std::string path = testing::TempDir() + "nigh-start-files-" + std::to_string(::getpid());
   ASSERT_EQ(run("ls /proc/$$/fd > " + path), 0);

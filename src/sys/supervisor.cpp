@@ -18,7 +18,7 @@
 namespace nigh::sys::supervisor {
 
 namespace {
-// What is frozen now. The supervisor is single-threaded and serves one owner.
+// The processes that are frozen now. The supervisor is single-threaded and serves one owner.
 struct Held {
   bool any = false;
   bool expired = false;

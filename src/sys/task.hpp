@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What another process is, seen from outside: its threads, its children, its mappings and where their pages
-// are. All of it is text of /proc (proc(5)), read through Os, so recorded trees can stand in. A process is
-// known by its number and start time together; the number alone may belong to somebody else tomorrow.
+// Another process, seen from outside: its threads, its children, its mappings and the places of their pages.
+// All of it is text of /proc (proc(5)), read through Os, so recorded trees can stand in. A process is known
+// by its number and start time together; the number alone may belong to somebody else tomorrow.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct TaskFacts {
 double ticks_per_second();
 // The line of /proc/PID/stat; nothing is believed but what follows the last ')'. Error: invalid.
 Result<TaskFacts> parse_task(const std::string& stat);
-// Of a process, or (tid > 0) of one of its threads. Errors: io (there is none), invalid.
+// The facts of a process, or (tid > 0) of one of its threads. Errors: io (there is none), invalid.
 Result<TaskFacts> task_facts(const Os& os, int pid, int tid = 0);
 
 // The threads of a process, ascending; empty: it has ended (or may not be looked at).
@@ -45,7 +45,7 @@ struct ProcessId {
   friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 Result<ProcessId> process_id(const Os& os, int pid);
-// Whether it runs still: not ended, not a zombie without threads.
+// True if it runs still: not ended, not a zombie without threads.
 bool lives(const Os& os, const ProcessId& who);
 
 struct Mapping {
@@ -54,7 +54,7 @@ struct Mapping {
   bool shared = false;
   std::uint64_t inode = 0;
   std::string name;  // a path, "[heap]", "": anonymous
-  // What the kernel made for itself and nobody moves: [vdso], [vvar], [vsyscall].
+  // Mappings that the kernel made for itself and nobody moves: [vdso], [vvar], [vsyscall].
   [[nodiscard]] bool special() const { return name.rfind("[v", 0) == 0; }
 };
 // /proc/PID/maps, ascending. Errors: io (gone), permission (another user's process).

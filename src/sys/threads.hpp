@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a measurement needs of threads: a Crew that keeps one worker bound to each PU it was ever asked for
-// (so that a sample costs a wake-up, not the making of threads), a StartLine that lets them go at the same
-// moment, and an Interrupt that turns Ctrl-C into a flag while it lives.
+// Threads for measurements: a Crew that keeps one worker bound to each PU it was ever asked for (so that a
+// sample costs a wake-up, not the making of threads), a StartLine that lets them go at the same moment, and
+// an Interrupt that turns Ctrl-C into a flag while it lives.
 #pragma once
 
 #include <atomic>

@@ -80,7 +80,7 @@ inline std::uint64_t number_in_variable(const char* name, std::uint64_t least, s
   return otherwise;
 }
 
-// Which of the words; -1: it is not set, or empty, or none of them.
+// The index of the word; -1: the variable is not set, or empty, or none of them.
 inline int word_in_variable(const char* name, std::initializer_list<const char*> words,
                             Lookup lookup = lookup_variable, void* context = nullptr) {
   const char* text = lookup(name, context);

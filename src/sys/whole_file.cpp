@@ -77,7 +77,7 @@ int descriptor_in(const std::string& path) {
   return -1;
 }
 
-// Where a name leads.
+// The target of a name.
 struct Target {
   std::string path;
   int descriptor = -1;
@@ -121,7 +121,7 @@ bool is_replaced(const Target& target) {
   return target.descriptor < 0 && (!target.exists || S_ISREG(target.facts.st_mode));
 }
 
-// How long a FIFO may have no reader, or one that does not read.
+// The longest time for which a FIFO may have no reader, or one that does not read.
 constexpr int patience_ms = 10'000;
 
 // 0, or errno; EAGAIN: nobody takes it.
@@ -194,8 +194,8 @@ Result<std::string> temporary_beside(const std::string& path) {
   return (fits ? path : folder) + end;
 }
 
-// As the file that it replaces: a reader who was let in still is, and no other. Who may not give files away
-// keeps the file, and so its group's rights are not given to another group.
+// The rights of the file that it replaces: a reader that had access still has it, and no other. A user that
+// may not give files away keeps the file, and so its group's rights are not given to another group.
 int take_over_rights(int fd, const Target& target) {
   if (!target.exists) return 0;
   mode_t mode = target.facts.st_mode & 0777U;

@@ -17,7 +17,7 @@ constexpr Way cached{Stores::cached, 0, nullptr};
 constexpr std::size_t panel_bytes = std::size_t{96} << 10;  // two of them fit L2
 constexpr std::size_t thin_bytes = 512;  // rows, or columns, that are shorter make squares too small
 
-// What lies beyond the blocks, turned: the last rows, and of the rows before them the last columns.
+// The rest beyond the blocks, turned: the last rows, and of the rows before them the last columns.
 class LeftOver {
  public:
   LeftOver(std::byte* data, const Blocks& b, std::size_t element)
@@ -90,8 +90,8 @@ class Panels {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// Of the longer side, `length`, what a panel has: a divisor, so that nothing is left over, if there is one
-// that is not too small.
+// The part of the longer side, `length`, that a panel has: a divisor, so that nothing is left over, if there
+// is one that is not too small.
 std::size_t panel_length(std::size_t length, std::size_t other, std::size_t element) {
   const std::size_t most = std::min(length, std::max<std::size_t>(1, panel_bytes / (other * element)));
   for (std::size_t some = most; some > most / 4; --some)
@@ -99,12 +99,12 @@ std::size_t panel_length(std::size_t length, std::size_t other, std::size_t elem
   return most;
 }
 
-// Of all sides that leave little over. A pass over memory in whole runs is 1; the other figures are fitted to
-// what such passes took (docs/decisions/0022-transpose.md).
+// The best of all sides that leave little over. A pass over memory in whole runs is 1; the other figures are
+// fitted to the times of such passes (docs/decisions/0022-transpose.md).
 Blocks cut_squares(std::size_t rows, std::size_t columns, std::size_t element) {
   const std::size_t shorter = std::min(rows, columns), both = rows + columns;
-  // What may be left over, and a bit for each run. There is a side that keeps to both: 32, or more of a
-  // matrix that is larger than any memory today.
+  // The most that may be left over, and a bit for each run. There is a side that keeps to both: 32, or more
+  // of a matrix that is larger than any memory today.
   const std::size_t least_side = 32 * (1 + shorter / 16384), most_left = least_side * both,
                     most_runs = 512 * both;
   Blocks best;

@@ -113,7 +113,7 @@ TEST(Blocks, AnyCut) {
   }
 }
 
-// Whatever the shape, all of it is cut, and what is needed beside it is a few rows and columns.
+// Every shape is cut completely, and the memory needed beside it is a few rows and columns.
 TEST(Blocks, LittleIsLeftOver) {
   std::mt19937_64 random(8);
   for (int i = 0; i < 300; ++i) {

@@ -18,7 +18,7 @@
 // The panel goes along the rows of `from`, so that hardware sees a few dozen streams; it goes over a strip of
 // columns at a time, so that the pages written stay in the TLB from one panel to the next.
 
-// What is compiled again for every instruction set has a guard that is switched, not set.
+// A file that is compiled again for every instruction set has a guard that is switched, not set.
 #if defined(NIGH_TRANSPOSE_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef NIGH_TRANSPOSE_KERNELS_INL
 #undef NIGH_TRANSPOSE_KERNELS_INL
@@ -41,10 +41,10 @@ namespace nigh::transpose {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How the matrix is cut for elements of one size. What comes from memory is read a few rows at a time, so
-// that hardware follows them, and the lines of two tiles fit L2 where rows are a power of two apart; but each
-// turn at a row of the result should write some lines, and where one is carried, more. What is `near`, in the
-// last cache, pays for turns alone.
+// The cut of the matrix for elements of one size. Elements from memory are read a few rows at a time, so that
+// hardware follows them, and the lines of two tiles fit L2 where rows are a power of two apart; but each turn
+// at a row of the result should write some lines, and where one is carried, more. A matrix that is `near`, in
+// the last cache, pays for turns alone.
 template <std::size_t element, bool carries, bool near>
 struct Cut {
   static constexpr std::size_t rows() {
@@ -144,7 +144,7 @@ class Strip {
   }
   [[nodiscard]] HWY_INLINE std::byte* carry(std::size_t column) { return carry_ + (column - first_) * line; }
 
-  // Where the tile begins that is read `ahead` tiles after this one; at the end this one.
+  // The start of the tile that is read `ahead` tiles after this one; at the end this one.
   [[nodiscard]] HWY_INLINE const std::byte* later(std::size_t row, std::size_t column) const {
     const std::size_t then = column + S::ahead * S::tile;
     if (then < end_) return source(row, then);

@@ -11,7 +11,7 @@
 
 // Its checks of indices, in sanitized builds, would want that library, too.
 #define HWY_IS_DEBUG_BUILD 0
-// What is not worth a set of its own, and what has no vectors of a size that the compiler knows.
+// Targets that are not worth a set of their own, or have no vectors of a size that the compiler knows.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE

@@ -42,7 +42,8 @@ struct Kernels {
   std::array<void (*)(const Block&), 3> streamed;
   void (*copy_cached)(const Rows&);
   void (*copy_streamed)(const Rows&);
-  // As `cached`, where rows of the result have no gaps and may be followed by a line that is spoiled.
+  // The kernels of `cached` for results whose rows have no gaps and may be followed by a line that is
+  // spoiled.
   std::array<void (*)(const Block&), 3> woven;
 
   static constexpr std::size_t index(std::size_t element) { return element == 4 ? 0 : element == 8 ? 1 : 2; }

@@ -29,7 +29,7 @@ struct Way {
   const Kernels* kernels = nullptr;  // nullptr: the widest
 };
 
-// What Stores::automatic comes to for a whole of so many bytes.
+// The meaning of Stores::automatic for a whole of that many bytes.
 [[nodiscard]] constexpr bool streams(const Way& way, std::size_t bytes, int parts) {
   if (way.stores != Stores::automatic) return way.stores == Stores::streamed;
   return 2 * bytes / static_cast<std::size_t>(parts) > way.cached_bytes;

@@ -219,7 +219,7 @@ TEST(Transpose, ThinOnesInPlace) {
   }
 }
 
-// What is larger than a cache is cut otherwise: rows of the result that begin at lines, and that do not.
+// Matrices larger than a cache are cut otherwise: rows of the result that begin at lines, and that do not.
 TEST(Transpose, LargeOnesOfFewRows) {
   Team team(1);
   std::size_t count = 0;
@@ -262,7 +262,7 @@ TEST(Transpose, SquaresWithGapsBetweenTheirRows) {
   }
 }
 
-// What begins at no multiple of its elements is not streamed, and right all the same.
+// A matrix that begins at no multiple of its elements is not streamed, and right all the same.
 TEST(Transpose, ElementsBetweenTheirPlaces) {
   Team team(1);
   Held from(70, 50, 50, 16, 0), to(50, 70, 70, 16, 0), want(50, 70, 70, 16, 0);

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether a communicator can be used, asked before anything collective: MPI would end the program.
+// The check of a communicator, before anything collective: MPI would end the program.
 #pragma once
 
 #include <mpi.h>

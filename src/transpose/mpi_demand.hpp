@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is asked of a transpose over MPI, and the plans that do it. All functions are collective.
+// The demand for a transpose over MPI, and the plans that meet it. All functions are collective.
 #pragma once
 
 #include <memory>

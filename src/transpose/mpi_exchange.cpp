@@ -92,7 +92,7 @@ Exchange::Exchange(const Nodes& nodes, const Slabs& slabs, bool near, bool toget
   indices_.resize(std::max(sending_.requests.size(), receiving_.requests.size()));
 }
 
-// What goes from group a to group b is sent by the ranks of a in turn, and received by those of b in turn.
+// Messages from group a to group b are sent by the ranks of a in turn, and received by those of b in turn.
 void Exchange::list(const Nodes& nodes, bool near, bool out) {
   const std::size_t count = groups_.size();
   const auto& here = nodes.neighbours();
@@ -151,7 +151,7 @@ void Exchange::ask_for_credits() {
   }
 }
 
-// What of message i can be under way now; whether that is all of it.
+// Starts the parts of message i that can be under way now; true: that is all of it.
 bool Exchange::start_pieces(Lane& lane, std::size_t i, bool out) {
   const Message& message = (out ? out_ : in_)[i];
   const std::size_t bytes = bytes_of(message, out), pieces = count_pieces(bytes, piece_);
@@ -218,8 +218,8 @@ bool Exchange::finish(bool out) {
   return count > 0;
 }
 
-// What is ready is offered before the library gets to send what it was offered earlier: the offer would
-// have to wait behind that on the link, and the answer behind what comes, with nothing to send meanwhile.
+// A ready message is offered before the library gets to send earlier ones: the offer would have to wait
+// behind them on the link, and the answer behind the incoming ones, with nothing to send meanwhile.
 bool Exchange::serve() {
   bool any = false;
   ask_for_credits();

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What goes between nodes: one stream of messages for each pair of them, whatever ranks they have. The ranks
-// of a node write a panel together into a buffer that all of them map, one of them sends it, and on the other
-// node each takes what is its own from where one of them received it.
+// Traffic between nodes: one stream of messages for each pair of them, whatever ranks they have. The ranks of
+// a node write a panel together into a buffer that all of them map, one of them sends it, and on the other
+// node each takes its own part from where one of them received it.
 //
 //      node S   rank 0 ─┐ writes                          ┌─ takes  rank 4   node D
 //               rank 1 ─┼─> buffer ── a message ──> buffer ┼─ takes  rank 5
@@ -81,7 +81,7 @@ class Exchange {
     [[nodiscard]] std::byte* buffer_of(std::size_t i) const { return buffers + slot(i) * buffer_bytes; }
   };
 
-  // Of one rank that this one sends to, since the plan was made.
+  // The credits of one rank that this one sends to, since the plan was made.
   struct Credits {
     int peer;
     std::uint64_t of_a_pass = 0;

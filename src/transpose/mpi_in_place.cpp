@@ -96,7 +96,7 @@ class MpiInPlace final : public nigh_transpose {
     return all;
   }
 
-  // Of the block of the lower rank rows and columns, of that of the other columns and rows.
+  // Rows and columns of the block of the lower rank, columns and rows of that of the other.
   void list_square(std::size_t matrix) {
     const std::size_t per_line = line / slabs_.element, most = message_limit / slabs_.element;
     for (const std::size_t d : partners()) {
@@ -175,7 +175,7 @@ class MpiInPlace final : public nigh_transpose {
     }
   }
 
-  // What is more than the other has room for, from where it lies; then all is put in order.
+  // Sends the surplus that the other has no room for, from where it lies; then all is put in order.
   void exchange_surplus(std::size_t matrix) {
     std::vector<MPI_Request> requests;
     std::byte* data = at(matrix);

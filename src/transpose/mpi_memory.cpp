@@ -33,7 +33,7 @@ bool all_of(MPI_Comm comm, bool mine) {
   return all != 0;
 }
 
-// Whether what all ranks of a node want is less than each of them sees free.
+// True if the wish of all ranks of a node is less than the memory that each of them sees free.
 bool fits(MPI_Comm node, std::size_t bytes, double room) {
   double mine = static_cast<double>(bytes), all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, node);

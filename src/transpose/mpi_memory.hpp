@@ -38,7 +38,7 @@ class NodeMemory {
 // nodes, in blocks.
 MPI_Comm split_node(MPI_Comm all);
 
-// What nigh_transpose_alloc() gave out.
+// The memory that nigh_transpose_alloc() gave out.
 struct Given {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;

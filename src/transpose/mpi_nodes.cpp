@@ -15,7 +15,7 @@
 
 #include "transpose/mpi_memory.hpp"
 
-// Of `nigh run --mpi`, where it is.
+// From `nigh run --mpi`, where it is.
 extern "C" __attribute__((weak)) void* nigh_space_global(const void* data, std::size_t bytes);
 
 namespace nigh::transpose {

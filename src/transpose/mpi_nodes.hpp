@@ -30,14 +30,13 @@ class Nodes {
   [[nodiscard]] int size() const { return size_; }
   // The ranks (in `all`) of this node, by their rank in `node`.
   [[nodiscard]] const std::vector<int>& neighbours() const { return neighbours_; }
-  // Of every node; the first has rank 0. And which of them is this one.
+  // The ranks of every node; the first has rank 0. And the index of this one.
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
   [[nodiscard]] std::size_t group() const { return group_; }
 
-  // What is wrong on the first rank where something is, on every rank: "rank 3: ..."; empty: nothing is.
-  // Collective.
+  // The fault of the first rank that has one, on every rank: "rank 3: ..."; empty: there is none. Collective.
   [[nodiscard]] std::string agree(const std::string& wrong) const;
-  // Whether it is so on every rank. Collective.
+  // True if it is so on every rank. Collective.
   [[nodiscard]] bool all_agree(bool so) const;
 
  private:

@@ -9,14 +9,14 @@
 namespace nigh::transpose {
 
 namespace {
-// What Open MPI's TCP sends at once. Longer ones it offers first, and over TCP offers and their answers stand
-// behind all the data that are under way: whoever was answered first then sends all that it has before the
-// other one may begin.
+// The longest message that Open MPI's TCP sends at once. Longer ones it offers first, and over TCP offers and
+// their answers stand behind all the data that are under way: the side that was answered first then sends all
+// that it has before the other one may begin.
 constexpr std::size_t short_piece = std::size_t{60} << 10;
 constexpr double patience = 0.01;  // seconds
 
-// Whether such a piece is sent at once by this library, over what is between these nodes: it is through
-// before anybody receives it. Collective.
+// True if this library sends such a piece at once, over the link between these nodes: it is through before
+// anybody receives it. Collective.
 bool goes_at_once(const Nodes& nodes) {
   const int next = (nodes.rank() + 1) % nodes.size();
   const int before = (nodes.rank() + nodes.size() - 1) % nodes.size();

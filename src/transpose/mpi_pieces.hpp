@@ -16,10 +16,10 @@ namespace nigh::transpose {
 inline constexpr std::size_t no_pieces = INT_MAX;  // bytes: messages are whole
 // Under way from a rank. More would only wait in the library's queue, and credits behind them.
 inline constexpr std::size_t most_pieces_out = 2;
-// Where both are with the same rank.
+// For messages of both kinds with the same rank.
 enum MessageTag : int { data_tag = 0, credit_tag = 1, surplus_tag = 2 };
 
-// Of a message; one of no bytes is one, too.
+// The number of pieces of a message; one of no bytes is one, too.
 constexpr std::size_t count_pieces(std::size_t bytes, std::size_t piece) {
   return std::max<std::size_t>(1, (bytes + piece - 1) / piece);
 }

@@ -213,8 +213,8 @@ std::string what_is_wrong(const Slabs& slabs, const Nodes& nodes, Arrays& arrays
   return "";
 }
 
-// Whether it is done in place, as those say that have something of both arrays: the last rank has. Who lacks
-// one has what it gives for the other.
+// Finds out whether it is done in place, from the ranks that have a part of both arrays: the last rank has. A
+// rank that lacks one gives the other for it.
 void find_in_place(const Nodes& nodes, const Slabs& slabs, Arrays& arrays, std::string& wrong) {
   const auto me = static_cast<std::size_t>(nodes.rank());
   const bool a = slabs.bytes_of_a(me) > 0, b = slabs.bytes_of_b(me) > 0, same = arrays.a == arrays.b;
@@ -261,7 +261,7 @@ Result<std::unique_ptr<nigh_transpose>> make_mpi(const Demand& demand, Arrays ar
   wrong = nodes->agree(wrong);
   if (!wrong.empty()) return fail(Errc::invalid, wrong);
   const Crew crew = make_crew(*nodes, threads);
-  // Who has no memory for messages says so, or the others would wait for its first one.
+  // A rank without memory for messages says so, or the others would wait for its first one.
   std::unique_ptr<nigh_transpose> plan;
   std::string scarce;
   const From a{static_cast<const std::byte*>(arrays.a), arrays.a_layout};

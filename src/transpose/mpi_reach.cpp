@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where a rank finds the arrays of the others, for who does more with them than to transpose.
+// The other ranks' arrays, for code that does more with them than to transpose.
 #include <algorithm>
 
 #include "transpose/mpi_nodes.hpp"

@@ -43,7 +43,7 @@ class Swaps {
   [[nodiscard]] std::byte* buffer(std::size_t slot, std::size_t in) const {
     return memory_.get() + (2 * slot + in) * message_limit;
   }
-  // What comes, what goes, and credits.
+  // The requests of receives, sends and credits.
   [[nodiscard]] MPI_Request* requests_of(std::size_t slot) { return requests_.data() + slot * each_; }
   void start(std::size_t slot, const Swap& swap);
   std::size_t* next_to_send();  // of sending_; nullptr: none can go

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a rank gets at the rows of another: by plain loads where its memory is in reach, else through the
-// kernel a panel at a time, else by messages. Which of these, is found out once, when a transpose is planned.
+// A rank's access to the rows of another: by plain loads where its memory is in reach, else through the
+// kernel a panel at a time, else by messages. The choice is made once, when a transpose is planned.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@ struct Peer {
   const std::byte* a = nullptr;  // its array: an address here (memory) or there (process_memory)
 };
 
-// Whether that byte of the process can be read by process_vm_readv(2).
+// True if that byte of the process can be read by process_vm_readv(2).
 bool readable(pid_t process, const std::byte* at);
 
 // Like take(), of rows that lie in another process: a panel of them is read into a buffer that a core's cache

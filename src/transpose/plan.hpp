@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What stands behind a nigh_transpose of the C API: something that can be executed again and again. The C API
-// turns errors of any kind into a sentence and a status.
+// The object behind a nigh_transpose of the C API: it can be executed again and again. The C API turns errors
+// of any kind into a sentence and a status.
 #pragma once
 
 #pragma GCC visibility push(default)
@@ -29,7 +29,7 @@ struct nigh_transpose {
 
 namespace nigh::transpose {
 
-// What an address space may hold at most: 57 bits are those of page tables of five levels.
+// The largest address space: 57 bits are those of page tables of five levels.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 57;
 // A product that is no more than that; else an error that names the matrix.
 Result<std::size_t> matrix_bytes(std::size_t rows, std::size_t columns, std::size_t element);
@@ -39,7 +39,7 @@ Result<std::size_t> extent(const char* name, const Layout& layout, std::size_t r
                            std::size_t matrices);
 Result<std::size_t> bytes_used(const char* name, const Layout& layout, std::size_t rows, std::size_t columns,
                                std::size_t matrices, std::size_t element);
-// What strides of 0 mean: without gaps.
+// Strides of 0 mean: without gaps.
 constexpr Layout whole(Layout given, std::size_t rows, std::size_t columns) {
   if (given.stride == 0) given.stride = columns;
   if (given.apart == 0 && __builtin_mul_overflow(rows, given.stride, &given.apart)) given.apart = SIZE_MAX;
@@ -49,7 +49,7 @@ Result<void> check_element(std::size_t element);
 Result<void> check_local(std::size_t element, int threads);
 int threads_of(int asked);  // 0: as many as this process has CPUs
 
-// What the C functions do with whatever `make` and `work` throw or return.
+// The report of the C functions on anything that `make` and `work` throw or return.
 void set_why(std::string_view why) noexcept;
 template <class Make>
 nigh_transpose* made(const Make& make) {

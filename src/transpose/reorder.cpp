@@ -15,7 +15,7 @@ constexpr std::size_t most_pieces = 4096;  // in a list
 constexpr std::size_t ahead_bytes = 4096;  // prefetched, at least
 constexpr std::size_t pieces_each = 4;     // for each thread, at least
 
-// What is moved next is prefetched meanwhile.
+// The next run is prefetched meanwhile.
 void move_run(std::byte* to, const std::byte* from, const std::byte* next, std::size_t bytes) {
   constexpr std::size_t at_once = 4 * line;
   std::size_t k = 0;

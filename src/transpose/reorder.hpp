@@ -21,7 +21,7 @@ namespace nigh::transpose {
 struct Order {
   std::size_t down = 1, side = 1, across = 1;
   [[nodiscard]] std::size_t count() const { return down * side * across; }
-  // Whose run belongs at place `to`.
+  // The run that belongs at place `to`.
   [[nodiscard]] std::size_t from(std::size_t to) const {
     const std::size_t i = to % down, rest = to / down;
     return (i * side + rest % side) * across + rest / side;

@@ -9,7 +9,7 @@ namespace nigh::transpose {
 
 Restride::Restride(std::size_t rows, std::size_t bytes, std::size_t from, std::size_t to, int threads)
     : rows_(rows), bytes_(bytes), from_(from), to_(to) {
-  // As many parts as are only written over by the next one.
+  // The largest number of parts that only the next one overwrites.
   const std::size_t further = std::max(from, to) - std::min(from, to);
   const std::size_t most = further == 0 ? 1 : std::max<std::size_t>(1, std::min(from, to) / (2 * further));
   parts_ = std::min({static_cast<std::size_t>(threads), most, std::max<std::size_t>(1, rows / 2)});

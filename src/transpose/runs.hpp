@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What one rank does in its own memory when a matrix that is not square is transposed in place over ranks.
-// Its rows of A, turned, are blocks, one for each rank; these change places with the blocks of the others,
-// which differ in size by a row and a column; and of what came, runs are put in order. Beside the array,
-// buffers of O(rows + columns) elements are used.
+// A rank's work in its own memory when a matrix that is not square is transposed in place over ranks. Its
+// rows of A, turned, are blocks, one for each rank; these change places with the blocks of the others, which
+// differ in size by a row and a column; and the runs of the received blocks are put in order. Beside the
+// array, buffers of O(rows + columns) elements are used.
 //
 //      A, turned          exchanged              B
 //      [d][its columns][my rows]  ->  [d][my columns][its rows]  ->  [my columns][d][its rows]
@@ -31,7 +31,7 @@ class Runs {
   [[nodiscard]] std::size_t common(std::size_t d) const { return std::min(out_count(d), in_count(d)); }
   [[nodiscard]] std::size_t surplus_out(std::size_t d) const { return out_count(d) - common(d); }
   [[nodiscard]] std::size_t surplus_in(std::size_t d) const { return in_count(d) - common(d); }
-  // Where what comes from rank d beyond the common is to be put.
+  // The place for elements from rank d beyond the common ones.
   [[nodiscard]] std::byte* spill(std::size_t d) { return spill_.data() + spill_first_[d] * slabs_.element; }
 
   // After the exchange: blocks go where they belong, with what is in the spill; then runs are put in order.

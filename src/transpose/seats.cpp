@@ -23,7 +23,7 @@ struct Known {
   std::vector<int> cpus;
 };
 
-// What the planner reads of the machine takes it milliseconds: plans are made more often than masks change.
+// The planner takes milliseconds to read the machine: plans are made more often than masks change.
 std::vector<int> all_seats(int all) {
   static std::mutex mutex;
   static std::vector<Known> known;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the threads of a transpose sit: as the planner says, spread over the NUMA nodes and caches that they
-// may use, since memory is what bounds them. The calling thread is the program's and is left where it is.
+// The PUs of a transpose's threads: as the planner says, spread over the NUMA nodes and caches that they may
+// use, since memory is what bounds them. The calling thread is the program's and is left where it is.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ std::size_t pages_of(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
 }
 
-// Whatever shmem_enabled says; since Linux 6.1. Stops where the kernel refuses: small pages do as well.
+// Works with any shmem_enabled; since Linux 6.1. Stops where the kernel refuses: small pages do as well.
 void make_huge(std::byte* at, std::size_t bytes) {
   for (std::size_t done = 0; done + huge_page <= bytes; done += huge_page) {
     *static_cast<volatile std::byte*>(at + done) = std::byte{};  // there must be something to begin with
@@ -51,7 +51,8 @@ void SharedPages::seal() {
   if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
-// Where a huge page may begin: more addresses are reserved than are needed, and the others given back.
+// Maps from an address where a huge page may begin: more addresses are reserved than are needed, and the
+// others given back.
 bool SharedPages::map() {
   const std::size_t room = bytes_ + huge_page;
   void* reserved = ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

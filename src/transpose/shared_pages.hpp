@@ -14,7 +14,7 @@ namespace nigh::transpose {
 
 class SharedPages {
  public:
-  // What another process needs to find it.
+  // The name by which another process finds it.
   struct Name {
     std::uint64_t process = 0, file = 0, bytes = 0, device = 0, inode = 0;
   };
@@ -27,8 +27,8 @@ class SharedPages {
   // at() is nullptr if the kernel refuses. Zeroed; huge pages are there at once, others when they are
   // touched.
   static SharedPages make(std::size_t bytes);
-  // Of another process, or this one, while it has not been sealed. at() is nullptr if it can't be had:
-  // another user's, another container's.
+  // The pages of another process, or this one, while it has not been sealed. at() is nullptr if it can't be
+  // had: another user's, another container's.
   static SharedPages open(const Name& name);
 
   [[nodiscard]] std::byte* at() const { return at_; }

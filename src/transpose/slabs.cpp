@@ -30,8 +30,8 @@ void each_piece(const Panel& panel, std::size_t rows, int part, int parts, const
   }
 }
 
-// What of a panel of the rows of a group belongs to its member, in rows of that member, and at which row of
-// the panel it begins.
+// The member's share of a panel of a group's rows, in rows of that member, and the row of the panel at which
+// it begins.
 struct Cut {
   Panel panel;
   std::size_t at = 0;

@@ -43,7 +43,7 @@ struct Slabs {
   }
 };
 
-// How a rank's rows lie in its memory: elements from a row to the next, and from a matrix to the next.
+// The layout of a rank's rows: elements from a row to the next, and from a matrix to the next.
 struct Layout {
   std::size_t stride = 0, apart = 0;
 };
@@ -83,10 +83,10 @@ std::size_t rows_of_panel(const Slabs& slabs, const Group& from, std::size_t byt
 std::size_t panels(const Slabs& slabs, const Group& from, const Group& to, std::size_t bytes);
 Panel panel(const Slabs& slabs, const Group& from, const Group& to, std::size_t bytes, std::size_t index);
 
-// What rank `from[member]` writes into that message: turned already.
+// Writes the part of rank `from[member]` into that message: turned already.
 void pack(const Slabs& slabs, const Group& from, std::size_t member, const From& a, const Group& to,
           const Panel& panel, std::byte* message, int part, int parts, const Way& way);
-// What rank `to[member]` takes from it.
+// Takes the part of rank `to[member]` from it.
 void unpack(const Slabs& slabs, const Group& from, const std::byte* message, const Group& to,
             std::size_t member, const Panel& panel, const To& b, int part, int parts, const Way& way);
 

@@ -40,7 +40,7 @@ HWY_INLINE void stream_line(const std::byte* from, std::byte* to) { std::memcpy(
 template <std::size_t element>
 inline constexpr bool of_lines = false;
 #else
-// How its elements lie in vectors of at most so many bytes. Those of 16 bytes are pairs of words.
+// The elements of vectors of at most that many bytes. Those of 16 bytes are pairs of words.
 template <std::size_t element, std::size_t most = line>
 struct Shape {
   using Word = std::conditional_t<element == 4, std::uint32_t, std::uint64_t>;
@@ -199,7 +199,7 @@ HWY_INLINE void copy_line(const std::byte* from, std::byte* to) {
 }
 #endif
 
-// What is too small for a square.
+// Matrices that are too small for a square.
 template <std::size_t element>
 HWY_INLINE void singly(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride,
                        std::size_t rows, std::size_t columns) {

@@ -15,7 +15,7 @@ struct Grid {
   std::size_t stride = 0;
   std::size_t side = 0, down = 1, across = 1;
 };
-// What a queue for transpose_squares() has: rows of tiles of all squares.
+// The length of a queue for transpose_squares(): rows of tiles of all squares.
 std::size_t rows_of_tiles(const Grid& grid);
 void transpose_squares(const Grid& grid, std::size_t element, Queue& queue);
 

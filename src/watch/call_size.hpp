@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many pages a live move_pages call gets. A call costs `a + b * pages`: a is what the kernel does first
+// The number of pages for a live move_pages call. A call costs `a + b * pages`: a is the kernel's first step
 // on every CPU (lru_add_drain_all), b the copying. Both are learned from the calls as they go (least squares,
 // the older the less). Aim: the wanted time for a whole call, but never so few pages that the fixed part is
 // more than half.
@@ -18,7 +18,7 @@ class CallSize {
   // least 1.
   [[nodiscard]] std::size_t pages(std::size_t page_units) const;
   void took(std::size_t units, double seconds);  // units: pages * page_units
-  // What is known: seconds of every call, and for each base page.
+  // The present estimate: seconds of every call, and for each base page.
   [[nodiscard]] double fixed() const;
   [[nodiscard]] double each() const;
 

@@ -21,7 +21,7 @@
 
 namespace nigh::watch {
 
-// Where each region of a unit belongs after a move; regions that stay are left out. By index of node. Pure.
+// The target of each region of a unit after a move; regions that stay are left out. By index of node. Pure.
 struct RegionMove {
   std::uint64_t region = 0;
   int from = -1, to = -1;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which regions go where: each node ends with its part of the memory, and nothing moves without need.
+// The targets of regions: each node ends with its part of the memory, and nothing moves without need.
 #include "watch/carry.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(RegionsToMove, RoundingLeavesNobodyShort) {
   EXPECT_EQ(arrivals(moves, 8), (std::vector<int>{0, 0, 0, 0, 0, 0, 0, 3}));
 }
 
-// What one node's threads use goes with them, wherever it was; others' stays.
+// Memory that one node's threads use goes with them, wherever it was; others' stays.
 TEST(RegionsToMove, OwnMemoryFollowsItsThreads) {
   Watched unit;
   for (std::uint64_t i = 0; i < 12; ++i)
@@ -110,7 +110,7 @@ Case random_case(std::mt19937& random) {
   return out;
 }
 
-// What the user's regions weigh on each node, and the heaviest of them.
+// The weight of the user's regions on each node, and the heaviest of them.
 struct Load {
   std::vector<double> by_node;
   double all = 0, heaviest = 0;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where a sampled access was served from, in the three languages of the processors: perf's data_src word,
-// AMD's raw IBS registers (for kernels that do not translate them), and Arm's SPE packets. Only what memory
-// served is traffic between nodes; what a cache served is not.
+// The source of a sampled access, in the three languages of the processors: perf's data_src word, AMD's raw
+// IBS registers (for kernels that do not translate them), and Arm's SPE packets. Only accesses that memory
+// served are traffic between nodes; those that a cache served are not.
 #pragma once
 
 #include <cstddef>

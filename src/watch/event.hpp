@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the service tells, as it happens: one readable sentence, and the same for programs. The log is one
+// The events of the service, as they happen: one readable sentence, and the same for programs. The log is one
 // JSON object a line; the terminal, the feed and the log all get the same events.
 #pragma once
 

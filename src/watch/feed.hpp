@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the service shows, over HTTP, for browsers and monitoring. It only tells; nothing can be asked of it
-// that changes anything. Listens on the loopback address unless told otherwise.
+// The state of the service, over HTTP, for browsers and monitoring. It only reports; no request changes
+// anything. Listens on the loopback address unless told otherwise.
 //
 //     /              the page, where there is one
 //     /metrics       Prometheus' text format (0.0.4)
@@ -10,8 +10,8 @@
 //     /events        server-sent events: "state" after each interval, "log" for each event; with ?all=1 first
 //                    what a page needs of before: "hello", "document", "log"
 //
-// Where a token is set, who asks must name it (?token=...). What a web page of somebody else makes a browser
-// ask is refused, by the names of host and origin.
+// With a token, every request must name it (?token=...). Requests that somebody else's web page makes a
+// browser send are refused, by the names of host and origin.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who may hold a thread of the feed, and for how long. The HTTP library bounds each read, not the whole
-// request: whoever sends a byte a second would hold a thread for hours. So a guard looks at all connections
-// now and then, and ends those that are no streams and are older than a request may take; sooner, the oldest
-// first, where they are many. And what a web page of somebody else may make a browser ask is refused by the
-// name it asked for.
+// Limits on the connections that hold a thread of the feed. The HTTP library bounds each read, not the whole
+// request: a client that sends a byte a second would hold a thread for hours. So a guard looks at all
+// connections now and then, and ends those that are no streams and are older than a request may take; sooner,
+// the oldest first, where they are many. Requests that somebody else's web page makes a browser send are
+// refused by the name that they ask for.
 #pragma once
 
 #include <condition_variable>
@@ -44,7 +44,7 @@ class FeedGuard {
   std::thread thread_;
 };
 
-// Whether a request for this host (of the Host header, with or without port) is meant for us: an address,
+// True if a request for this host (of the Host header, with or without port) is meant for us: an address,
 // localhost, this computer's name. Other names lead here only by DNS rebinding.
 bool is_our_host(const std::string& host, const std::string& own_name);
 

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whose cpuset follows its memory, from recorded trees: those alone in a cgroup with room, and nobody else;
-// and memory comes back when room runs out.
+// The processes whose cpuset follows their memory, from recorded trees: those alone in a cgroup with room,
+// and nobody else; and memory comes back when room runs out.
 #include "watch/follow_policy.hpp"
 
 #include <fmt/format.h>

@@ -29,7 +29,8 @@ bool stays(const std::vector<int>& to) {
   return true;
 }
 
-// Who was sent from n to to[n] goes from to[n] to n; where two met, both go to where the first came from.
+// A unit that was sent from n to to[n] goes from to[n] to n; where two met, both go to where the first came
+// from.
 std::vector<int> backwards(const std::vector<int>& to) {
   std::vector<int> out(to.size());
   for (std::size_t n = 0; n < to.size(); ++n) out[n] = static_cast<int>(n);
@@ -38,7 +39,7 @@ std::vector<int> backwards(const std::vector<int>& to) {
   return out;
 }
 
-// How far a unit's accesses still go to the nodes that its memory was to leave (0 to 1).
+// The part of a unit's accesses that still go to the nodes that its memory was to leave (0 to 1).
 double to_old_nodes(const Application& now, const Action& action) {
   const Placement placement = now.placement();
   double old = 0, all = 0;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the service does when: it looks at what was measured, asks a policy, moves, looks whether that was
+// The rhythm of the service: it looks at the measurements, asks a policy, moves, looks whether that was
 // right, and takes it back if not. It owns no clock and touches no process: a sighting goes in, actions and
 // events come out, so that it can be driven by real meters, by the simulator, and by tests.
 //
@@ -39,8 +39,8 @@ struct Sighting {
   bool complete = true;  // false: somebody who is watched has only just come, and was not seen yet
 };
 
-// How pages go: as they are touched (all at once if they do not follow), in batches while the application
-// runs, or all at once while it is paused.
+// The way in which pages go: as they are touched (all at once if they do not follow), in batches while the
+// application runs, or all at once while it is paused.
 enum class Pages : std::uint8_t { lazy, live, frozen };
 const char* pages_name(Pages pages);
 Result<Pages> pages_from_name(std::string_view name);
@@ -79,7 +79,7 @@ class Governor {
   Governor(Links links, GovernorOptions options);
   // Time must not go back; should come every 0.5 to 2 s.
   Step look(const Sighting& sighting);
-  // What became of the actions of the last step: how many could not be done at all.
+  // The outcome of the last step's actions: the number that could not be done at all.
   void done(int failed);
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] double hold_until() const { return hold_until_; }

@@ -135,7 +135,7 @@ TEST(Governor, PagesThatDoNotFollowAreSentAtOnce) {
   }
 }
 
-// What was predicted does not come about: the memory lands where it was not sent to.
+// The prediction does not come true: the memory lands where it was not sent to.
 TEST(Governor, WhatGotWorseIsTakenBack) {
   SimulatedWorld world(opteron(), {program("streamcluster", {0, 2})});
   Governor governor(opteron(), applying(Policy::paper));

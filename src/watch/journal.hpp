@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What we changed about an application, so that it can be put back: by us at the end, or by `nigh watch
-// --undo` after a kill -9. One file for each application, written whole (a rename) before the change is made;
-// so it may name a change that never came about, but never misses one.
+// Our changes to an application, so that they can be undone: by us at the end, or by `nigh watch --undo`
+// after a kill -9. One file for each application, written whole (a rename) before the change is made; so it
+// may name a change that was never made, but never misses one.
 //
 //   nigh-undo 1
 //   application 4711 88123                 number and start time

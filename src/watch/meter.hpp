@@ -19,7 +19,7 @@ namespace nigh::watch {
 
 constexpr double most_meter_cost = 0.008;  // of one core: above it a meter looks less often
 
-// What a probe found.
+// The result of a probe.
 struct MeterState {
   Level level = Level::none;
   std::string name;       // "AMD IBS op", "kernel hint faults", ...
@@ -40,7 +40,7 @@ class Meter {
   // picked up at the next read). May be called again with other processes. Processes that end are dropped.
   // Errors: permission, io: none of the processes can be watched.
   virtual Result<void> follow(const std::vector<int>& pids) = 0;
-  // What was seen since follow() or the last read. Should be called every 0.2 to 2 s: rings are finite. A
+  // The samples since follow() or the last read. Should be called every 0.2 to 2 s: rings are finite. A
   // process that ended meanwhile is no error.
   virtual Result<Reading> read() = 0;
   // Pages of the watched processes were moved: what is known of where they are is forgotten.

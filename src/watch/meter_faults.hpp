@@ -13,7 +13,7 @@
 
 namespace nigh::watch {
 
-// Who makes a page that is in use fault again, so that its users are seen.
+// The part that makes a page in use fault again, so that its users are seen.
 enum class Provoker {
   kernel,      // NUMA balancing takes pages away for a moment: reads and writes are seen
   soft_dirty,  // we write-protect pages through /proc/PID/clear_refs: writes only

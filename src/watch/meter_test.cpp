@@ -27,7 +27,7 @@
 namespace nigh::watch {
 namespace {
 
-// As Linux 6.12 writes it, shortened.
+// The file that Linux 6.12 writes, shortened.
 const char* const sched_text =
     "touch (252, #threads: 5)\n"
     "-------------------------------------------------------------------\n"

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What moving costs on this machine, measured at start-up with a few MiB of our own: the figure that a
+// The cost of moving on this machine, measured at start-up with a few MiB of our own: the figure that a
 // decision weighs against its gain (AsymSched took a constant, 0.3 s/GB).
 #pragma once
 

@@ -247,7 +247,7 @@ void Mover::frozen(std::deque<Slice>& work) {
   }
 }
 
-// As much as a pause can move, by what the last one did.
+// The bytes that a pause can move, by the last one.
 std::uint64_t Mover::window() const {
   if (!may_pause_) return live_window;
   if (rate_ <= 0) return first_window;

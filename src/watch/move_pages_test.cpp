@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What can be shown of the page mover on one node: which mappings it takes (recorded), how it counts
-// failures, how it sizes calls. Real moves are tests/vm/watch.
+// The page mover, as far as one node shows it: the mappings it takes (recorded), its count of failures, the
+// size of its calls. Real moves are tests/vm/watch.
 #include "watch/move_pages.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What became of the pages that were to be moved. Every page that was asked for is counted once: moved, there
-// already, or failed for one cause.
+// The outcome of a move of pages. Every page that was asked for is counted once: moved, there already, or
+// failed for one cause.
 #pragma once
 
 #include <array>
@@ -42,10 +42,10 @@ struct MoveReport {
   double longest_call = 0;        // seconds
   bool stopped = false;           // asked to stop, or the process is gone
   std::string note;               // why less was done than asked, empty: it was all done
-  // Of moves that followed each other, as one.
+  // Adds a move that followed this one.
   void add(const MoveReport& other);
   [[nodiscard]] std::uint64_t failures() const;
-  // Whether asked = moved + already + failures.
+  // True if asked = moved + already + failures.
   [[nodiscard]] bool adds_up() const { return asked == moved + already + failures(); }
   [[nodiscard]] double gb_per_second() const {
     return moving > 0 ? static_cast<double>(bytes) / moving / 1e9 : 0;

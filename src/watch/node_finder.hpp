@@ -39,7 +39,7 @@ using NodeShares = std::vector<std::pair<int, double>>;
 
 class NodeFinder {
  public:
-  // As sys::query_pages: a node or a negative number for each address.
+  // The form of sys::query_pages: a node or a negative number for each address.
   using Ask =
       std::function<Result<void>(int pid, std::span<const std::uint64_t> addresses, std::span<int> nodes)>;
   // Pages asked for in each region.

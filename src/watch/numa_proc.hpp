@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the kernel's NUMA balancing tells in /proc: whether it runs, how many pages it moved, and for each
-// thread the faults by memory node (/proc/PID/task/TID/sched, kernel/sched/debug.c, CONFIG_SCHED_DEBUG).
+// The kernel's NUMA balancing in /proc: whether it runs, the number of pages it moved, and for each thread
+// the faults by memory node (/proc/PID/task/TID/sched, kernel/sched/debug.c, CONFIG_SCHED_DEBUG).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace nigh::watch {
 
-// Whether the kernel provokes hint faults: bit 0 of kernel.numa_balancing (bit 1 is for memory tiers only).
+// True if the kernel provokes hint faults: bit 0 of kernel.numa_balancing (bit 1 is for memory tiers only).
 bool numa_balancing(const sys::Os& os);
 
 // numa_pages_migrated of /proc/vmstat, 0 where it is not told.

@@ -31,7 +31,7 @@ std::vector<Range> asked_of(const PagePlan& plan, Range whole) {
   return out;
 }
 
-// What numa_maps says of a mapping of which something was asked for; true: nothing of it has to move.
+// The line of numa_maps for a mapping of the plan; true: nothing of it has to move.
 bool nothing_to_move(const PagePlan& plan, const sys::NumaMapping& facts, Candidates& out) {
   bool any = false;
   for (auto [node, pages] : facts.by_node) {

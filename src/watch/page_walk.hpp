@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which pages of a process are to be moved where. numa_maps says which mappings have pages on the source
-// nodes at all, PAGEMAP_SCAN which of their places are filled and by huge pages, a query the node of each
-// page: so what is there already, or not there, costs no move, and a huge page is asked for once.
+// The choice of a process's pages to move. numa_maps says which mappings have pages on the source nodes at
+// all, PAGEMAP_SCAN which of their places are filled and by huge pages, a query the node of each page: so a
+// page that is there already, or does not exist, costs no move, and a huge page is asked for once.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a meter saw in one interval: who accessed which node's memory, and which places of it are shared. A
-// meter samples, so counts are of samples; `rate` says what they stand for where the meter can know it. All
-// that decides (plan) or shows (service) works from this value and never asks which meter it was, but for
-// its level and confidence, which stand beside everything derived from it.
+// The samples of a meter in one interval: who accessed which node's memory, and which places of it are
+// shared. A meter samples, so counts are of samples; `rate` says what they stand for where the meter can know
+// it. All code that decides (plan) or shows (service) works from this value and never asks which meter it
+// was, but for its level and confidence, which stand beside everything derived from it.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ struct Reading {
   std::string note;  // one sentence about what the figures are not, empty: nothing to say
 };
 
-// How far `samples` can be believed if the meter at its best deserves `most`: falls with few samples (half at
-// 200), with those that were lost and with those whose node is unknown.
+// The confidence in `samples` if the meter at its best deserves `most`: falls with few samples (half at 200),
+// with those that were lost and with those whose node is unknown.
 double confidence_of(double most, double samples, double lost, double unplaced = 0);
 
 }  // namespace nigh::watch

@@ -24,7 +24,8 @@ void scale_to_one(std::vector<double>& parts) {
 
 constexpr double forgotten = 0.01;  // samples: below that nothing is known
 
-// How many threads one process may have before who-shares-with-whom is left to the nodes alone.
+// The most threads that one process may have before the question who shares with whom is left to the nodes
+// alone.
 constexpr std::size_t most_compared = 512;
 
 // Threads are joined once their overlap is large enough; what is joined already costs nothing more, so that
@@ -201,7 +202,7 @@ Watched Scene::unit_of(const Process& process, const std::vector<int>& tids, std
     out.threads.emplace_back(tid, thread.node);
     for (std::size_t j = 0; j < n; ++j) a.own[i][j] += thread.by_node[j];
   }
-  // Where addresses are known, what several nodes use is told apart from what one does.
+  // Known addresses separate memory that several nodes use from memory that one uses.
   double in_regions = 0, shared = 0;
   std::vector<std::vector<double>> own(n, std::vector<double>(n, 0));
   for (const auto& [key, region] : process.regions) {
@@ -229,8 +230,8 @@ Watched Scene::unit_of(const Process& process, const std::vector<int>& tids, std
 
 namespace {
 
-// What it demands of memory. Where the meter knows the rate: that much, and the rest of each second
-// computing. Where not: memory-bound, so that predicted gains are the most that can be had.
+// The demand for memory. Where the meter knows the rate: that much, and the rest of each second computing.
+// Where not: memory-bound, so that predicted gains are upper limits.
 void estimate_demand(const Links& links, double megabytes_per_second, Application& a) {
   const double threads = sum(a.threads);
   a.program.compute = 0;

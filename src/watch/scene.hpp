@@ -69,8 +69,8 @@ class Scene {
   // Samples since then.
   [[nodiscard]] double fresh() const { return fresh_; }
   [[nodiscard]] std::vector<Watched> watched(const Links& links) const;
-  // Of all that is remembered, as a meter's of one interval: from the number of samples, what was lost, and
-  // `most`, the best that the meter can have.
+  // The confidence in all that is remembered, as a meter's in one interval: from the number of samples, the
+  // lost ones, and `most`, the best that the meter can have.
   [[nodiscard]] double confidence(double most) const;
 
  private:

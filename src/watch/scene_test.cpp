@@ -163,7 +163,7 @@ TEST(Scene, WhatIsReadDuringAMoveDoesNotTakeItBack) {
   EXPECT_EQ(scene.watched(links())[0].threads, (std::vector<std::pair<int, int>>{{1, 3}}));
 }
 
-// What a slow meter saw is kept for longer, and adds up to confidence.
+// The samples of a slow meter are kept for longer, and add up to confidence.
 TEST(Scene, FewSamplesAreKeptForLonger) {
   Scene scene(opteron());
   Reading one, nothing;

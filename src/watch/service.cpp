@@ -111,7 +111,7 @@ void Service::say(Event event) {
   if (on_event) on_event(event, elapsed());
 }
 
-// Whoever has worked since the last look.
+// The processes that have worked since the last look.
 std::set<int> Service::busy_processes() {
   std::set<int> out;
   const double since = std::max(elapsed() - last_look_, 1e-3);
@@ -169,7 +169,8 @@ void Service::tell_note(const std::string& note) {
   if (!note.empty() && notes_.insert(kind).second) say({"measured", note});
 }
 
-// Who shares memory with whom, and where; once it was the same in two looks, and again when it is another.
+// Reports the groups that share memory, and their places; once a group was the same in two looks, and again
+// when it is another.
 void Service::tell_units(const std::vector<Watched>& watched) {
   std::string sentence;
   nlohmann::ordered_json units = nlohmann::ordered_json::array();
@@ -200,8 +201,8 @@ void Service::tell_units(const std::vector<Watched>& watched) {
   units_before_ = sentence;
 }
 
-// Whether all were seen, or have had their time: who only computes is never seen, and others' nodes look
-// empty before they are. Who has next to no memory is nobody's neighbour.
+// True if all were seen, or have had their time: a process that only computes is never seen, and others'
+// nodes look empty before they are. A process with next to no memory is nobody's neighbour.
 bool Service::complete(const std::vector<Watched>& watched) {
   bool all = true;
   decltype(first_seen_) still;
@@ -322,7 +323,7 @@ Result<void> Service::run(const std::function<bool()>& more) {
     cost_ = std::max(0.0, own() - at_start) / elapsed();
     if (on_snapshot) on_snapshot(snapshot());
     any = find_processes();
-    // What a look costs is paid for by a longer wait, though not so long that the meter's rings overflow.
+    // The cost of a look is paid for by a longer wait, though not so long that the meter's rings overflow.
     wait = std::clamp((own() - before) / options_.most_cost, options_.interval,
                       std::max(options_.interval, longest_wait));
   }

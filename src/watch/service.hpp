@@ -37,7 +37,7 @@ struct ServiceOptions {
   const std::atomic<bool>* stop = nullptr;  // set: what is under way ends soon, in a good state
 };
 
-// What a process is now: name, age, resident memory. Errors: io (gone).
+// The present facts of a process: name, age, resident memory. Errors: io (gone).
 Result<ProcessFacts> facts_of(const sys::Os& os, int pid);
 
 class Service {
@@ -60,7 +60,7 @@ class Service {
   [[nodiscard]] std::set<int> busy_processes();
   void follow();
   void interval();
-  // How many could not be done at all.
+  // Returns the number of actions that could not be done at all.
   int carry_out(const std::vector<Action>& actions, const std::vector<Watched>& watched);
   void follow_policies(const std::vector<Watched>& watched);
   void say(Event event);

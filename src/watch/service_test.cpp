@@ -80,7 +80,7 @@ class ServiceHere : public testing::Test {
     children_.push_back(pid.value_or(-1));
     return pid.value_or(-1);
   }
-  // What it said, and how long it ran.
+  // Its messages, and the duration of its run.
   void run(const sys::Os& os, const std::function<bool()>& more) {
     auto machine = load_model("opteron-6272");
     ASSERT_TRUE(machine) << machine.error().message;
@@ -157,7 +157,7 @@ TEST_F(ServiceHere, TellsItsOwnCost) {
   EXPECT_FALSE(to_screen(snapshots_.back()).empty());
 }
 
-// Who has memory and was not seen at it yet keeps the others where they are, but not for ever.
+// A process with memory that was not seen accessing it yet keeps the others where they are, but not for ever.
 TEST_F(ServiceHere, NewcomersAreWaitedFor) {
   options_.pids = {start("x=$(head -c 40000000 /dev/zero | tr '\\0' x); while :; do sleep 30; done")};
   sys::sleep_seconds(1.5);  // it sleeps, so no meter sees it

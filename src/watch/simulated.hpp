@@ -21,7 +21,7 @@ class SimulatedWorld {
   void apply(const Action& action);
   // Megabytes a second that lazily moved pages are touched, and that live and frozen moves reach.
   double lazy_rate = 20, move_rate = 3000;
-  // Whether pages follow their threads as they are touched; false: programs that touch little of their
+  // True if pages follow their threads as they are touched; false: programs that touch little of their
   // memory.
   bool touched = true;
   [[nodiscard]] const std::vector<Unit>& units() const { return units_; }

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the service shows at one moment: nodes, links, applications, what it last said. One value, three
+// The state of the service at one moment: nodes, links, applications, its last message. One value, three
 // forms: a terminal screen of 80 columns, JSON (the feed, `--json`), and Prometheus' text format. The meter's
 // level and confidence and our own cost stand in all of them.
 #pragma once

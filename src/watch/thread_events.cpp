@@ -35,7 +35,7 @@ Result<void> ThreadEvents::follow(const std::vector<int>& pids) {
   return fail(Errc::io, "none of the processes to watch is there any more", ESRCH);
 }
 
-// What one event may lock; half of it where the other half is for an AUX buffer.
+// The most memory that one event may lock; half of it where the other half is for an AUX buffer.
 std::size_t ThreadEvents::share() const { return limit_ / planned_ / (options_.aux_bytes > 0 ? 2 : 1); }
 
 // A power of two; the kernel counts the user page, too.

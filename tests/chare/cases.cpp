@@ -443,7 +443,7 @@ struct Restless : Element<Restless> {
 };
 void ending() { Array<Restless>::create({64}).send<&Restless::go>(); }
 
-// What is in use at once is known: an element that isn't there yet keeps what is sent to it.
+// The memory in use at once is known: an element that isn't there yet keeps the messages to it.
 struct Heavy : Element<Heavy> {
   void take(std::span<const char>) {
     if (++taken < 1000) return;
@@ -482,7 +482,7 @@ struct Shown : Element<Shown> {
 };
 void how() { Array<Shown>::create({2})[0].send<&Shown::begin>(); }
 
-// How many CPUs each PE may use: as many as `path` says; and where that is one, another for each.
+// The CPUs that each PE may use: as many as `path` says; and where that is one, another for each.
 struct Seated : Element<Seated> {
   void look() {
     cpu_set_t cpus;

@@ -26,7 +26,7 @@ by_mpi() {
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     timeout 60 "mpirun.$library" $here -n "$ranks" "$cases" "$@" >"$tmp/said" 2>"$tmp/told" </dev/null
 }
-# Whether that MPI is here, and its carrier built.
+# True if that MPI is here, and its carrier built.
 has_mpi() { command -v "mpirun.$1" >/dev/null && [ -e "$build/lib/libnigh-chare-$1.so" ]; }
 
 case $case in
@@ -61,7 +61,7 @@ case $case in
       for words in "1 1 --pes 3" "1 3 --pes 2" "1 2 --pes 2 --comm-thread --chare-debug" "2 2 --pes 1" \
         "2 4 --pes 1" "2 4 --pes 2 --comm-thread" "3 3 --pes 2" "2 2 --pes 1 --chare-debug" \
         "2 2 --pes 2 --comm-thread --chare-debug"; do
-        # What carries is the same code for both: MPICH's ranks, which spin, run every other one.
+        # The transport is the same code for both: MPICH's ranks, which spin, run every other one.
         case "$library $words" in mpich*"1 1 --pes 3" | mpich*"1 2 --pes 2"* | mpich*"2 2 --pes 1" | mpich*"2 4 --pes 1") continue ;; esac
         case "$what $words" in loads\ 3* | loads\ 1\ 1* | loads\ 1\ 3* | heaps*debug* | "heaps 1 1"* | "heaps 2 4 --pes 1"* | "heaps 3"*) continue ;; esac
         export NIGH_MPI_FAKE_NODES=${words%% *}
@@ -113,7 +113,8 @@ case $case in
       by_mpi "$library" 4 $how --pes 1
       status=$?
       [ $status = 124 ] && fail "$how: it hangs"
-      # Of one that leaves with status 0 MPICH's launcher makes an error, or 0 now and then; it kills the others.
+      # A process that leaves with status 0 becomes an error under MPICH's launcher, or 0 now and then; it
+      # kills the others.
       [ $status = 0 ] && [ "$library $how" != "mpich left" ] && fail "$how: status 0"
     done
     for i in 1 2 3 4; do by_mpi "$library" 3 ending --pes 1 || fail "ending: status $?"; done
@@ -207,7 +208,7 @@ case $case in
       by_mpi $mpi 2 traffic --pes 2 --comm-thread --chare-trace "$tmp/trace" || fail "$mpi, communication threads: status $?"
       check --pes 4 --from others --from "other processes" --processes 2 --threads 2 --arrows 0.6 0.9
     done
-    # What it takes is known: blocks of 1088, 256 and 64 bytes, and a buffer with chunks of its own.
+    # Its memory is known: blocks of 1088, 256 and 64 bytes, and a buffer with chunks of its own.
     exactly="--idle --footprint Heavy::back 300 76800 76800 --footprint buffers 2 4199488 4199488
       --footprint Heavy::load 1 64 64 --most-in-use 4199808"
     for pes in 1 2 3; do
@@ -344,7 +345,7 @@ case $case in
     [ $? = 1 ] || fail "no file: status"
     told "restore: can't open $tmp/of/nothing" ;;
   heaps)
-    # What lies in heaps is read at its addresses by every mode, and by those that have read it before.
+    # Heaps are read at their addresses by every mode, and by those that have read them before.
     at=$tmp/groves
     run() { how=$1; shift; [ "$how" = ranks ] && set -- "$nigh" run -n 3 -- "$cases" "$@" || set -- "$cases" "$@" $how
             timeout 60 "$@" 2>"$tmp/told"; }

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What elements find wrong, added up by a reduction: there is no memory that all PEs write.
+// The faults that elements find, added up by a reduction: there is no memory that all PEs write.
 #pragma once
 
 #include <array>

@@ -2,8 +2,8 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a wrong command line or wrong input gets: one sentence on stderr that names what is wrong, the documented status, and
-# nothing on stdout. Usage: commands.sh path/to/nigh
+# The answer to a wrong command line or wrong input: one sentence on stderr that names the fault, the
+# documented status, and nothing on stdout. Usage: commands.sh path/to/nigh
 set -u
 nigh=$1
 tmp=$(mktemp -d)

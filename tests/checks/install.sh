@@ -2,9 +2,9 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What `make install` puts under a prefix works from there, with nothing of the build folder: the command and its
-# libraries, pkg-config, CMake's package, the header, the man pages, the NUMA guests' command.
-# Usage: install.sh BUILD_FOLDER
+# The files that `make install` puts under a prefix work from there, with nothing of the build folder: the
+# command and its libraries, pkg-config, CMake's package, the header, the man pages, the NUMA guests'
+# command. Usage: install.sh BUILD_FOLDER
 set -eu
 build=$1
 tmp=$(mktemp -d)
@@ -15,7 +15,7 @@ prefix=$tmp/a/prefix
 fail() { echo "FAIL: $*"; exit 1; }
 
 cmake --install "$build" --prefix "$prefix" >"$tmp/log" || { cat "$tmp/log"; fail "cmake --install"; }
-# What is installed can be taken away again, and nothing else is.
+# The installed files can be removed again, and nothing else is.
 cmake --install "$build" --prefix "$tmp/u" >"$tmp/log" || { cat "$tmp/log"; fail "cmake --install"; }
 mkdir -p "$tmp/u/bin" && echo mine >"$tmp/u/bin/mine"
 mkdir "$tmp/tree" && cp "$(dirname "$0")/../../Makefile" "$tmp/tree" && mkdir "$tmp/tree/build" && cp "$manifest" "$tmp/tree/build"

@@ -2,11 +2,12 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is written about the commands stays what they are: every long option that `nigh COMMAND --help` lists is in
+# Texts about the commands stay true: every long option that `nigh COMMAND --help` lists is in
 # that command's man page and in the bash completion, and neither names an option that does not exist. The man
 # pages must also be clean under mandoc's lint. Every command that a help text or a page of the docs shows has only
 # options that the parser knows; and no option that takes a number takes what is none. Every variable that a source reads
-# is in the table of `nigh settings`, and docs/settings.md is made of it. Prose of the docs has at most 120 columns. Usage: words.py path/to/nigh
+# is in the table of `nigh settings`, and docs/settings.md is made of it. Prose of the docs has at most 120
+# columns, and comments begin with their subject. Usage: words.py path/to/nigh
 import json
 import os
 import re
@@ -93,6 +94,22 @@ def long_lines() -> list[str]:
     return out
 
 
+NO_SUBJECT = re.compile(r"\s*(?://|/\*\*?)\s+(?:What(?:ever)?|Who(?:ever|m|se)?|Whether|Of|As|Where|Which|How)\b")
+
+
+def comments_without_subject() -> list[str]:
+    """Comments that begin with a clause have to be read twice: the subject comes first."""
+    out = []
+    folders = [(ROOT / "src", "*.[ch]*"), (ROOT / "include", "*.h*"), (ROOT / "web" / "src", "*.ts*")]
+    for path in sorted(path for folder, names in folders for path in folder.rglob(names) if path.is_file() and "third_party" not in path.parts):
+        before = ""
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if NO_SUBJECT.match(line) and (not re.match(r"\s*//", before) or before.strip() == "//"):
+                out.append(f"{path.relative_to(ROOT)}:{number}: subject first: {line.strip()[:60]}")
+            before = line
+    return out
+
+
 def shown_commands(text: str) -> list[tuple[str, str]]:
     """Commands of ours in a text, each up to the end of its line or quotation, or to the program that it starts."""
     found = re.findall(r"\bnigh (" + "|".join(COMMANDS) + r")((?:\\\n|[^`\n|;)])*)", text)
@@ -120,7 +137,7 @@ def wrong_options(nigh: str) -> list[str]:
 
 
 HOSTILE = ("nan", "-nan", "inf", "-inf", "1e999", "-1e999", "99999999999999999999999", "-1", "0x", "1 2", "")
-# What else must be said before the number is looked at.
+# The options that a number needs beside it.
 WITH = {("plan", "nodes"): ["--transpose", "10x10"], ("plan", "cores"): ["--transpose", "10x10"],
         ("plan", "flops"): ["--transpose", "10x10"], ("plan", "ranks-per-node"): ["--ranks", "matrix"],
         ("plan", "root"): ["--teams", "2,scatter"],
@@ -146,7 +163,7 @@ def numbers_taken(nigh: str) -> list[str]:
 
 def main() -> int:
     nigh = sys.argv[1]
-    problems = wrong_options(nigh) + numbers_taken(nigh) + wrong_settings(nigh) + long_lines()
+    problems = wrong_options(nigh) + numbers_taken(nigh) + wrong_settings(nigh) + long_lines() + comments_without_subject()
     for command in COMMANDS:
         real = options_of_help(nigh, command)
         if not real:

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Where memory ends in the middle of a call, at each allocation in turn: nothing is thrown through the C
- * interface of transposes and transforms, which would end the program. This program's malloc is everybody's.
+ * Memory ends in the middle of a call, at each allocation in turn: nothing is thrown through the C interface
+ * of transposes and transforms, which would end the program. This program's malloc is everybody's.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 
 static int rank, size, failures, shared_memory, threads;
 
-/* What is passed for arrays of no bytes: memory that is there; NULL; one pointer where the others have two,
+/* The arguments for arrays of no bytes: memory that is there; NULL; one pointer where the others have two,
  * two where they have one. */
 static enum { memory, null, other, passings } passing;
 static char nowhere[2][64];
@@ -106,7 +106,7 @@ static long whole(const struct transform* t, int out, const nigh_fft_part* part,
   return (long)(turned ? j * columns + row : row * columns + j);
 }
 
-/* Of a spectrum of reals in one dimension the last rank has one element more, behind its rows. */
+/* The last rank has one element more of a spectrum of reals in one dimension, behind its rows. */
 static size_t beyond(const struct transform* t, int out) {
   return t->dimensions == 1 && is_real(t) && !(out ? reals_out(t) : reals_in(t)) && rank == size - 1;
 }
@@ -201,7 +201,8 @@ static void shape(int dimensions, size_t n0, size_t n1, size_t n2, size_t n3, un
     }
 }
 
-/* What of an array this rank has along axis 2 or 0, filled or compared; h: elements of the last dimension. */
+/* The part of an array that this rank has along axis 2 or 0, filled or compared; h: elements of the last
+ * dimension. */
 static const int order[3][3] = {{2, 1, 0}, {0, 2, 1}, {0, 1, 2}};
 static size_t pencil(const struct transform* t, int out, int axis, int p, int q, void* data, int* fine) {
   const int reals = out ? reals_out(t) : reals_in(t);

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What must hold of every plan, checked from the outside: this file knows the rules, not how the planner
+// Rules that hold for every plan, checked from the outside: this file knows the rules, not how the planner
 // keeps them. All teams of a level are asked for, level by level, while there are not too many of them.
 #include <algorithm>
 #include <map>

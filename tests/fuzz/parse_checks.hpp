@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What holds of a parser whatever the text: shared by nigh_fuzz and the libFuzzer programs. Each returns
-// what is wrong, or nothing.
+// Rules that hold for a parser on any text: shared by nigh_fuzz and the libFuzzer programs. Each returns the
+// fault, or nothing.
 #pragma once
 
 #include <string>

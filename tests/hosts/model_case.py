@@ -38,9 +38,10 @@ FORMS = {
              (3, 3, "--rate 150mbit", ["720x480", "900x1100", "1280x1024"], 4),
              (2, 3, "--rate 120mbit --delay 60us", ["400x640", "768x768", "1300x700"], 4)],
 }
-# What a port of the switch holds is 50 ms of its rate; senders with more under way would measure what is lost there.
+# A port of the switch holds 50 ms of its rate; senders with more under way would measure the loss there.
 BUFFERS = ["env", "OMPI_MCA_btl_tcp_sndbuf=131072", "OMPI_MCA_btl_tcp_rcvbuf=131072"]
-# What the model has to hold, and, among other tests on a busy machine, what shows that it is the model of this bed at all.
+# The bounds that the model has to hold, and, among other tests on a busy machine, those that show that it is
+# the model of this bed at all.
 MOST_ERROR, MOST_LOSS = {"short": (0.35, 0.25), "long": (0.15, 0.05)}[sys.argv[2]] if sys.argv[2] != "inside" else (0, 0)
 
 

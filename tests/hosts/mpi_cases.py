@@ -98,7 +98,7 @@ def chare():
     jobs("-n 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 2, cases, "moving", "--mode", "mpi", "--pes", 2, "--comm-thread"])
     # Nodes of two processes, and that they end: MPICH's MPI_Finalize may not.
     jobs("-n 2 --slots 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 4, cases, "arguments", "--mode", "mpi", "--pes", 1])
-    # What the job measures when it starts.
+    # The measurement of the job at its start.
     told = jobs("-n 2 --delay 30us --rate 1gbit", [MPIRUN, "-n", 2, cases, "traffic", "--mode", "mpi", "--pes", 2,
                                                    "--chare-progress", 10])
     line = re.search(r"between nodes in frames .*", told.err)

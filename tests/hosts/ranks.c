@@ -1,9 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What ranks on several hosts see: where each is, how many share its memory, and what the link between the
- * first half of the ranks and the second gives: the time of a small message one way, the rate of one pair's
- * large ones, of all pairs' at once. Every byte is compared. */
+ * The view of ranks on several hosts: where each is, how many share its memory, and the link between the
+ * first half of the ranks and the second: the time of a small message one way, the rate of one pair's large
+ * ones, of all pairs' at once. Every byte is compared. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

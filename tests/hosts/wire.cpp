@@ -33,8 +33,8 @@ constexpr Time ahead = 100'000;     // how far a link is filled before its host 
 constexpr Time queue = 50'000'000;  // what a port of the switch holds; more is lost
 constexpr std::size_t queue_frames = 4096;
 
-// What precedes each frame, as linux/virtio_net.h has it, which C++ can't read: a member of another struct
-// there is "class".
+// The header before each frame, as linux/virtio_net.h has it, which C++ can't read: a member of another
+// struct there is "class".
 struct Header {
   std::uint8_t flags, gso_type;
   std::uint16_t hdr_len, gso_size, csum_start, csum_offset;
@@ -146,7 +146,7 @@ class Switch {
     to.under_way.push_back({.due = to.to_host_free + delay_, .bytes = {bytes.begin(), bytes.end()}});
   }
 
-  // How long a link is busy with the frame, and with its first segment.
+  // The times for which a link is busy with the frame, and with its first segment.
   [[nodiscard]] std::pair<Time, Time> times(std::span<const char> bytes) const {
     const auto* header = reinterpret_cast<const Header*>(bytes.data());
     std::size_t whole = bytes.size() - sizeof(Header), first = whole;

@@ -70,7 +70,7 @@ def check_launcher(launcher: str, first: int, second: int) -> None:
     # An empty list hides all of them.
     seen, said = ranks(start, CUDA_VISIBLE_DEVICES="")
     assert all(line.endswith("cuda= none") for line in seen) and said.count("GPUs stay as they are") == 1, (launcher, seen, said)
-    # What is not understood stays, and one rank says so.
+    # A value that is not understood stays, and one rank says so.
     seen, said = ranks(start, CUDA_VISIBLE_DEVICES="GPU-77")
     assert all("cuda=GPU-77 none" in line for line in seen) and said.count("GPUs stay as they are") == 1, (launcher, seen, said)
 

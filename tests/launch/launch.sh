@@ -120,7 +120,7 @@ EOF
   says '^nigh: space: rank 0 reaches 2 of 2 ranks'
 }
 
-# What --mpi does does not depend on the command: it may be a script, or no MPI at all.
+# The work of --mpi does not depend on the command: it may be a script, or no MPI at all.
 case_mpi_command() {
   ok $run --mpi -- env
   out_has '^LD_PRELOAD=[^:]*/libnigh-mpi.so$'

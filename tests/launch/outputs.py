@@ -20,7 +20,8 @@ BUILD = Path(sys.argv[2]).resolve()
 NIGH, CHARE = str(BUILD / "bin" / "nigh"), str(BUILD / "tests" / "chare_cases")
 RANK = str(BUILD / "tests" / "space_join_rank")
 NOBODY = 65534
-# What writes; PATH is where to; what the text has in it. `lines`: it appends to a file, and does not replace it.
+# The writers; PATH is the target; a part of the text. `lines`: it appends to a file, and does not replace
+# it.
 OUTPUTS = {
     "report": ([NIGH, "report", "--no-run", "--machine", "barcelona", "--out", "PATH"], "<html", False),
     "save": ([NIGH, "bench", "transpose-model", "--save", "PATH"], "nigh-bench", False),

@@ -19,7 +19,7 @@ ROOT = HERE.parents[1]
 BUILD = Path(sys.argv[2]).resolve()
 NIGH = str(BUILD / "bin" / "nigh")
 JUNK = ("abc", "", "-1", "99999999999999999999", "nan", "1e9", "0x10", "4 ", " 4", "4\n", "\x1b[31m")
-# What everybody may read as it is: texts of any kind, and flags that are set or not.
+# Variables that everybody may read as they are: texts of any kind, and flags that are set or not.
 TEXTS = {"NIGH_EXPLAIN", "NIGH_EXPLAIN_FILE", "NIGH_RECORD", "NIGH_STRIPPED", "NIGH_KEEP_ENV", "NIGH_QUIET", "NIGH_MACHINE", "NIGH_BENCH_DIR",
          "NIGH_SNMALLOC", "NIGH_CURES_OFF", "NIGH_JOB", "NIGH_RANK", "NIGH_FFT_LOCAL", "NIGH_SHMEM_BYTES", "NIGH_MASK", "NIGH_SPACE_LEARNED"}
 # Read before libc is there to tell of junk; the first two once more when it is, the third is of nigh run alone.

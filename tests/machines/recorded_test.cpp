@@ -29,7 +29,7 @@ std::vector<std::string> recorded() {
   return out;
 }
 
-// What is seen of a machine; the folder's own path must not be in it.
+// The visible part of a machine; the folder's own path must not be in it.
 std::string seen(const Machine& machine) {
   std::string out = machine.summary() + "\n\n" + draw_text(machine);
   for (const std::string& part : {draw_matrices(machine), draw_devices(machine)})

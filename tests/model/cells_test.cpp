@@ -16,8 +16,8 @@ using model::expect_caught;
 using model::expect_holds;
 using model::Operation;
 
-// What each wrote before a barrier all read after it; two words take turns, since the next may be written at
-// once.
+// The words that each wrote before a barrier are read by all after it; two words take turns, since the next
+// may be written at once.
 template <int count, int rounds>
 struct Barriers : GroupRanks {
   explicit Barriers(const plan::Levels& levels = {}) : GroupRanks(count, levels) {}

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who runs, and when the search is over: choices and fibers.
+// Choices and fibers: who runs, and when the search is over.
 #include "engine.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int most_fruitless_rounds = 400;
 
 Engine engine;
 
-// Whoever holds a lock goes on: it is not part of what is checked.
+// The holder of a lock goes on: it is not part of the check.
 bool Engine::quiet(const Where& where) const {
   const auto within = [&](const char* name) { return std::strstr(where.function_name(), name) != nullptr; };
   return within("Lock::") || within("Cells::left") ||
@@ -46,7 +46,7 @@ bool Engine::mutates(Operation operation, Mutant::Change change, const Where& wh
   return true;
 }
 
-// What a load sees instead of `value`.
+// The value that a load sees instead of `value`.
 std::uint64_t Engine::mutated(std::uint64_t value, std::size_t bytes, const Where& where) {
   if (mutates(Operation::load, Mutant::Change::blind, where)) return 0;
   if (mutates(Operation::load, Mutant::Change::assume, where)) return ~std::uint64_t{0} >> (64 - 8 * bytes);
@@ -164,7 +164,7 @@ void Engine::enter() {
   engine.end();
 }
 
-// Of the running fiber; nobody comes back to it.
+// Ends the running fiber; nobody comes back to it.
 void Engine::end() {
   fibers[static_cast<std::size_t>(current)].state = State::ended;
   for (int i = 1; i <= count_; ++i)

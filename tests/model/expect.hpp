@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How the tests ask: a scenario must hold as the code is, and must fail for every mutant listed with it. With
-// NIGH_SOAK set what must hold is searched one preemption and one stale value deeper, as far as half a
-// million executions go.
+// The form of the tests: a scenario must hold as the code is, and must fail for every mutant listed with it.
+// With NIGH_SOAK set the scenarios that must hold are searched one preemption and one stale value deeper, as
+// far as half a million executions go.
 #pragma once
 
 #include <gtest/gtest.h>

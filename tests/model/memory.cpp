@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a load may see: all stores to an atomic are kept, and a fiber may read any that is not older than what
-// it knows of. Payload is not atomic: two accesses that no clock orders are a race.
+// The values that a load may see: all stores to an atomic are kept, and a fiber may read any that is not
+// older than those it knows of. Payload is not atomic: two accesses that no clock orders are a race.
 #include <algorithm>
 
 #include "engine.hpp"

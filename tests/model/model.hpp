@@ -7,11 +7,11 @@
 // choices are tried, depth first, within a bound of preemptions and of stale values per execution (most
 // errors need two).
 //
-// What a load may see follows C++: a store that happens before the load hides all before it, and nobody goes
-// back behind what he, or anything that happens before him, has seen. Acquire loads join the clock of the
-// release store they read; an RMW reads the newest store and carries on its release sequence. seq_cst counts
-// as acq_rel, so code must not lean on it; a failed compare-and-swap sees the newest value. Payload announced
-// by note_read and note_write is checked for races by the same clocks.
+// The rules of C++ for the values of a load: a store that happens before the load hides all before it, and no
+// fiber goes back behind a value that it, or anything that happens before it, has seen. Acquire loads join
+// the clock of the release store they read; an RMW reads the newest store and carries on its release
+// sequence. seq_cst counts as acq_rel, so code must not lean on it; a failed compare-and-swap sees the newest
+// value. Payload announced by note_read and note_write is checked for races by the same clocks.
 //
 // A scenario may have a mortal rank: at each of its operations it also tries what becomes of the others when
 // it dies there. And memory may be given back: whoever touches it then is in error.
@@ -75,7 +75,7 @@ Verdict explore(const std::function<std::unique_ptr<Scenario>()>& make, const Op
 // Nobody may touch these bytes any more, and all that was done to them must have happened before.
 void given_back(const void* data, std::size_t bytes);
 
-// Of the running fiber: what is wrong. Does not return.
+// The fault of the running fiber. Does not return.
 [[noreturn]] void fail(const std::string& what);
 inline void check(bool condition, const char* what) {
   if (!condition) fail(what);
@@ -114,7 +114,7 @@ constexpr Order order_of(std::memory_order order) {
 
 namespace nigh::message {
 
-// As large as T, and always holding the newest value, so that layouts are those of the real code.
+// The size of T, and always the newest value, so that layouts are those of the real code.
 template <class T>
 class atomic {
   using Where = model::Where;

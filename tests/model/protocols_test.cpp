@@ -49,7 +49,7 @@ struct Ranks : model::Scenario {
 using Text = std::array<char, 24>;
 constexpr Text first_text = {"the first text of all.."}, second_text = {"and a later one, of 24."};
 
-// As a program does: its own bytes, which it may do with as it likes.
+// The bytes of a program: its own, which it may do with as it likes.
 void write_text(Text& text, const Text& value) {
   text = value;
   note_write(text.data(), text.size());
@@ -228,7 +228,7 @@ struct RingTraffic : model::Scenario {
     reader = RingReader(top, lines);
     ranks = {[this] { write(); }, [this] { read(); }};
   }
-  // What stands where the flag of line 1 will be must be the flag that is due there in the next lap.
+  // The word in the place of line 1's flag must be the flag that is due there in the next lap.
   static void fill(std::array<std::uint32_t, 64>& words) { words.fill(flag_of(lines + 1)); }
   void write() {
     std::array<std::uint32_t, 64> words{};

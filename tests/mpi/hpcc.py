@@ -60,7 +60,7 @@ def figures(jobs, preload, n, ranks):
     output = jobs.folder / "hpccoutf.txt"
     output.unlink(missing_ok=True)
     (jobs.folder / "hpccinf.txt").write_text(INPUT.format(n=n, ranks=ranks))
-    # As users start it: a rank a core, spinning, where there are cores enough.
+    # The way users start it: a rank a core, spinning, where there are cores enough.
     alone = {"OMPI_MCA_mpi_yield_when_idle": "0", "OMPI_MCA_hwloc_base_binding_policy": "core"}
     result = jobs.run(jobs.command(["hpcc"], ranks, preload), 85, alone if ranks <= os.cpu_count() else None, cwd=jobs.folder)
     text = output.read_text() if output.exists() else ""

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of this suite share: they write one line for every result, a label and a hash of all
+ * The common parts of this suite's programs: they write one line for every result, a label and a hash of all
  * bytes that a call may or may not have written, to a file of their rank. The suite runs each program with
  * the plain library and with ours and compares the files: the library itself is the oracle. Values are small
  * integers, so that sums and products of floats are exact in any order.
@@ -64,7 +64,7 @@ static inline uint64_t next_random(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-/* Where the bytes of a buffer lie decides how peers reach them. */
+/* The place of a buffer decides how peers reach it. */
 enum place { ON_HEAP, ON_STACK, STATIC_DATA, PLACES };
 #define SMALL_BUFFER (64 << 10)
 static _Alignas(64) char static_buffers[4][SMALL_BUFFER];

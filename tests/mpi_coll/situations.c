@@ -303,7 +303,7 @@ static void errors(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* What was sent before a barrier is there after it, at the first look. */
+/* Messages sent before a barrier are there after it, at the first look. */
 enum { MESSAGES = 8 };
 
 static void look_for_messages(void) {

@@ -32,7 +32,7 @@ static void set_buffers(void) {
   for (int i = 0; i < 32 * n; ++i) a[i] = i % 97 + world_rank, b[i] = -1;
 }
 
-/* Whether the call is made at all depends on the library: what crashes in it is not asked. */
+/* The library decides whether the call is made at all: calls that crash in it are left out. */
 #define SAYS(call)                                                                                 \
   do {                                                                                             \
     set_buffers();                                                                                 \
@@ -124,7 +124,8 @@ static void not_committed(void) {
   SAYS(MPI_Sendrecv(a, 16 * n, raw, to, 0, b, n, MPI_INT, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE));
 }
 
-/* What one member alone can't see: the receive type of a gather's root, and that of a scatter's others. */
+/* Types that one member alone can't see: the receive type of a gather's root, and that of a scatter's
+ * others. */
 static void not_committed_here(void) {
   int code = MPI_Gather(a, n, MPI_INT, b, n / 2, world_rank == 0 ? raw : MPI_DATATYPE_NULL, 0, comm);
   if (world_rank == 0) fprintf(out_file, "received by a root: %s\n", class_of(code));

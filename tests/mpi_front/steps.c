@@ -1,9 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * How many instructions one call of an intercepted function takes, counted by single steps, so that no clock
- * and no counter of the machine is needed. The parent steps a child through int3; MPI_Get_count(...); int3
- * with the library that the child was linked to, with or without us preloaded.
+ * The instructions of one call of an intercepted function, counted by single steps, so that no clock and no
+ * counter of the machine is needed. The parent steps a child through int3; MPI_Get_count(...); int3 with the
+ * library that the child was linked to, with or without us preloaded.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -44,7 +44,7 @@ static int wait_for_trap(pid_t pid) {
   }
 }
 
-/* Whether it was the second mark that trapped, not a step. */
+/* True if it was the second mark that trapped, not a step. */
 static int is_breakpoint(pid_t pid) {
   siginfo_t info;
   return ptrace(PTRACE_GETSIGINFO, pid, 0, &info) == 0 && info.si_code == MARK_CODE;

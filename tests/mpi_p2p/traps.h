@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the traps for point-to-point share. A trap is a function that all ranks call; it says what it found in
+// The common parts of the traps for point-to-point. A trap is a function that all ranks call; it reports in
 // lines that must not depend on who carried the messages, so that a run with the interposer and one without
 // can be compared byte by byte, and it checks every byte that it receives itself.
 #pragma once

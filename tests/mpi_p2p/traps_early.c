@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What becomes of a message between the probe that told of it and its receive: order, wildcards, every kind
-// of receive, and senders that wait to be received.
+// A message between the probe that reported it and its receive: order, wildcards, every kind of receive, and
+// senders that wait to be received.
 #include <time.h>
 
 #include "traps.h"

@@ -1,8 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What probes tell of messages that are descriptors to the library, and what happens when receive buffers are
-// too small for them.
+// Probes of messages that are descriptors to the library, and receive buffers that are too small for them.
 #include "traps.h"
 
 // Each size is probed, then received into a buffer of just that size.

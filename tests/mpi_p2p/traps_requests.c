@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What can be done with requests: starting them again, cancelling and freeing them, waiting and testing in
-// all ways.
+// Requests in all their uses: starting them again, cancelling and freeing them, waiting and testing in all
+// ways.
 #include "traps.h"
 
 // Started many times, the buffer changed in between; a buffer on the stack; synchronous and ready ones.

@@ -340,8 +340,8 @@ static int on_delete(MPI_Datatype type, int key, void* value, void* extra) {
   return MPI_SUCCESS;
 }
 
-// Whatever a message needs to know of a type, the program's attributes of it, and of the type within it, are
-// its own: few blocks, and so many that only the library can walk them.
+// The program's attributes of a type, and of the type within it, are its own, whatever a message needs to
+// know of the type: few blocks, and so many that only the library can walk them.
 void types_attributes(void) {
   for (int blocks = 10; blocks <= 100000; blocks *= 10000) {
     const int bytes = 4 * 2 * blocks * (int)sizeof(int);

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of this suite share: a check that ends the job, random numbers that all ranks can make
- * alike, and windows of every kind.
+ * The common parts of this suite's programs: a check that ends the job, random numbers that all ranks can
+ * make alike, and windows of every kind.
  */
 #ifndef NIGH_TESTS_MPI_RMA_COMMON_H
 #define NIGH_TESTS_MPI_RMA_COMMON_H

@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
       uint64_t common = (uint64_t)(kind * 8 + unit), state = common * 977 + (uint64_t)rank;
       for (int round = 0; round < rounds; ++round)
         run_epoch(&state, &w, (enum epoch)below(&common, EPOCHS), unit, all);
-      /* As the owner sees it. */
+      /* The owner's view. */
       MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w.win);
       for (int i = 0; i < ranks; ++i) {
         char* slice = malloc(SLICE);

@@ -1,8 +1,9 @@
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the suites here that start whole programs share; sourced with $build set to the build folder. A case
-# fails by `fail`, and leaves with 77 and the reason by `skip`, unless NIGH_REQUIRE names what is missing.
+# The common parts of the suites here that start whole programs; sourced with $build set to the build folder.
+# A case fails by `fail`, and leaves with 77 and the reason by `skip`, unless NIGH_REQUIRE names the missing
+# thing.
 set -u
 nigh=$build/bin/nigh
 lib=$build/lib

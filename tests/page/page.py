@@ -167,7 +167,7 @@ def browser() -> None:
                        record(folder / "evil", 4, evil, evil))
         hosts = [write(f"node{i}.json", machine_of_512(f"node{i}")) for i in range(64)]
         large = page("large.html", record(folder / "large", 4096, "MPI_COMM_WORLD", "node"), *hosts)
-        # Of a guest with 8 nodes, and of a job on 4 hosts (record_data.py).
+        # Data of a guest with 8 nodes, and of a job on 4 hosts (record_data.py).
         data = HERE / "data"
         guest = page("guest.html", *(str(data / f"guest-{one}") for one in ("plan.json", "ps.json", "record", "watch.log")), machine=str(data / "guest-machine.json"))
         hosts = page("hosts.html", str(data / "hosts-record"), *map(str, sorted(data.glob("hosts-account-*.json"))))

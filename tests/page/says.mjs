@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an element says, soon: the page draws after an event has ended, so a look right after it may see what was before.
+// The text of an element, soon: the page draws after an event has ended, so a look right after it may see the
+// old one.
 import assert from 'node:assert/strict';
 
 // Waits at most 20 s until the text of the first element of `selector` is `expected` (a string), or matches it (a pattern).

@@ -30,7 +30,7 @@ struct Case {
     }                                                                     \
   } while (0)
 
-// Whether the space is expected to be on here (the suite says so), and whether an address is in our slot.
+// True if the space is expected to be on here (the suite says so), and if an address is in our slot.
 bool expect_shared();
 bool in_slot(const void* data);
 // Runs `access` and tells whether it was a fault.

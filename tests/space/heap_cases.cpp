@@ -40,7 +40,7 @@ CASE(heap_is_where_it_should_be) {
     if (one != all[0]) std::free(one);
 }
 
-// Of a block of 64 MiB: what was touched, in huge pages where EXPECT_HUGE says so, and little beside it.
+// The touched part of a block of 64 MiB: in huge pages where EXPECT_HUGE says so, and little beside it.
 CASE(large_blocks_are_touched_in_steps) {
   constexpr std::size_t page = 4096, bytes = 64 << 20;
   const char* expected = std::getenv("EXPECT_HUGE");
@@ -223,7 +223,7 @@ static void* mapped_elsewhere(void* hint, std::size_t bytes, int prot, int flags
   return reinterpret_cast<void*>(syscall(SYS_mmap, hint, bytes, prot, flags, fd, offset));
 }
 
-// As UCX does: whoever calls libc's mmap, libc too, comes to mapped_elsewhere.
+// UCX's way: every caller of libc's mmap, libc too, comes to mapped_elsewhere.
 static void jump_over_libcs_mmap() {
   auto* code = static_cast<unsigned char*>(dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), "mmap"));
   const auto page = reinterpret_cast<std::uintptr_t>(code) & ~std::uintptr_t{4095};

@@ -11,7 +11,7 @@ run="$nigh run"
 # A job of its own: cases run side by side, and the names of the sockets hold the job's key.
 secret=$(printf '%s %s' "$case" $$ | md5sum | cut -c 1-32)
 
-# What is ours in this network namespace and in the folders of all: sockets, folders.
+# Our traces in this network namespace and in the folders of all: sockets, folders.
 traces() { { grep -o '[@/][^ ]*nigh-[^ ]*' /proc/net/unix; ls -d /dev/shm/*nigh* /tmp/*nigh* 2>/dev/null; } | sort -u; }
 place() { # place RANK SIZE COMMAND..: as a rank of a job with our secret
   r=$1 s=$2

@@ -48,7 +48,7 @@ static long option(char** argv, const char* name, long otherwise) {
 enum { sizes_count = 9 };
 static const size_t sizes[sizes_count] = {24, 1000, 14000, 16384, 20000, 65536, 100000, 1000000, 3000000};
 
-/* What a rank shows its peers. */
+/* The page that a rank shows its peers. */
 struct Board {
   _Atomic(uint64_t) written[1024];
   _Atomic(uint32_t) arrived, left;

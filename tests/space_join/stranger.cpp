@@ -46,7 +46,7 @@ void send(int fd, CardKind kind) {
   sys::send_record(fd, &card, sizeof card, 0);  // standard input is no memfd of a slot
 }
 
-// What comes back within a second: a kind of card, or that they hung up.
+// The answer within a second: a kind of card, or that they hung up.
 void report(int fd) {
   pollfd look = {.fd = fd, .events = POLLIN, .revents = 0};
   Card card;

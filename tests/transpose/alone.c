@@ -100,7 +100,7 @@ static void reorder(size_t rows, size_t parts, size_t columns, int threads) {
   free(c);
 }
 
-/* How many of this process's threads may run on one CPU only. */
+/* The number of this process's threads that may run on one CPU only. */
 static int bound_threads(void) {
   DIR* tasks = opendir("/proc/self/task");
   int bound = 0;

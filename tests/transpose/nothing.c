@@ -22,7 +22,7 @@ static void expect(int holds, const char* what) {
   if (++failures < 10) fprintf(stderr, "rank %d: %s (%s)\n", rank, what, nigh_transpose_why());
 }
 
-/* What an array of `bytes` is passed as, if it has any; else one of three things. */
+/* The argument for an array of `bytes`, if it has any; else one of three things. */
 enum { null, one_pointer, two_pointers, ways };
 struct array {
   void *memory, *passed;
@@ -57,7 +57,7 @@ static void many(size_t matrices, size_t rows, size_t columns, int in_place, int
   struct array a = get(matrices * a_apart * sizeof(double), way, 0), b = a;
   if (!in_place) b = get(matrices * b_apart * sizeof(double), way, 1);
   if (in_place && a.memory != a.passed && way == two_pointers) b.passed = nowhere[1];
-  /* Of what is only on one side, the other may be anything, too. */
+  /* The other pointer may be anything, too, where an array is only on one side. */
   if (in_place && row_count == 0 && way == null) a.passed = NULL, a.bytes = 0;
   if (in_place && column_count == 0 && way == null) b.passed = NULL, b.bytes = 0;
   nigh_transpose* plan =

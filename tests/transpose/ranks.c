@@ -202,7 +202,7 @@ static void batch(size_t matrices, size_t rows, size_t columns, size_t gap, int 
   give(a);
 }
 
-/* What of an array of n[0] x n[1] x n[2] this rank has, along `axis`; its element is its index. */
+/* The part of an array of n[0] x n[1] x n[2] that this rank has, along `axis`; its element is its index. */
 static const int order[3][3] = {{2, 1, 0}, {0, 2, 1}, {0, 1, 2}}; /* of axes in memory */
 static uint64_t* pencils_of(const size_t n[3], int p, int q, int axis, int filled, size_t* bytes) {
   size_t first[3], count[3], at = 0;
@@ -357,8 +357,8 @@ static void scarce(void) {
   if (poor) unlimit_memory(before);
 }
 
-/* What the other one sends meanwhile must not pile up in it: 12 MB, if it had its way. Memory that was taken
- * once stays with MPI, so it is looked at the first time. */
+/* Messages of the other one meanwhile must not pile up in it: 12 MB, if it had its way. Memory that was
+ * taken once stays with MPI, so it is looked at the first time. */
 static void late(int threads, int in_place) {
   const size_t side = 2449;
   size_t first_row, row_count, first_column, column_count;
@@ -429,7 +429,7 @@ static void all_of_it(int few, int threads, const char* wanted) { /* wanted: "":
   three_steps(31, 77, 16, threads);
   wrong_ones();
   in_place(1500, 1500, 8, threads, MPI_COMM_WORLD);
-  /* Where neighbours' memory is in reach, what is touched of it counts, too. */
+  /* Touched memory of neighbours counts, too, where it is in reach. */
   if (size == 2 && strstr(wanted, "loads") == NULL) {
     little_memory(2999, 2001, threads);
     little_memory(2450, 2450, threads);

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * How much memory this process has, and has had at most since it last asked: what a transpose in place needs
- * beside the matrix is seen in the difference. */
+ * The memory of this process, and the most of it since the last question: the need of a transpose in place
+ * beside the matrix is the difference. */
 #ifndef NIGH_TESTS_RESIDENT_H
 #define NIGH_TESTS_RESIDENT_H
 

@@ -55,7 +55,7 @@ mount_inside() {
     $b mount --bind /out "/new$base"
 }
 
-# What the kernel made of the tables; the host compares it with the model before it believes any result.
+# The kernel's view of the tables; the host compares it with the model before it believes any result.
 describe() {
     cd /sys/devices/system
     $b grep -H . cpu/cpu[0-9]*/topology/physical_package_id cpu/cpu[0-9]*/topology/thread_siblings_list \

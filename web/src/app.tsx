@@ -48,7 +48,7 @@ export function viewsOf(page: Page): View[] {
   return all.filter(([there]) => there).map(([, view]) => view);
 }
 
-// What a view without documents shows is how to get some.
+// A view without documents shows how to get some.
 const fills: Record<string, Document['format'][]> = { gains: ['nigh-compare', 'nigh-tune', 'nigh-programs', 'nigh-bench'], messages: ['nigh-traffic', 'nigh-rank-map'], benchmarks: ['nigh-bench'] };
 const isEmpty = (view: View, page: Page) => view.id in fills && !page.documents.some((one) => fills[view.id]!.includes(one.format));
 

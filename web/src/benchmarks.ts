@@ -61,7 +61,7 @@ export function formOf(record: BenchRecord): Form {
 const key = (...words: string[]) => words.filter((one) => one !== '').join(', ');
 const isHeadline = (record: BenchRecord) => record.bench === 'nested-overhead' || !record.result.endsWith(' min');
 
-// What has a curve: at least this many sizes.
+// A result has a curve from this number of sizes on.
 const leastSizes = 3;
 
 const sizesOf = (records: BenchRecord[]) => new Set(records.map((one) => sizeIn(one.result)![1])).size;
@@ -172,7 +172,7 @@ export function summaryOf(curves: Curves): string {
   return `nigh is faster than ${theirs.subject} ${from === 0 ? 'at every size' : `from ${binary(gains[from]!.x)} on`}, ${times}${from === 0 ? '' : rest}.`;
 }
 
-// What subjects are, as far as their names do not say it.
+// The meaning of subjects, as far as their names do not say it.
 export const subjects: Record<string, string> = {
   library: 'the MPI library alone',
   'library, nigh run': "the library's own call, with nigh loaded",

@@ -7,7 +7,7 @@ import { documentsOf, type Page } from './documents';
 import { Figure, Rows, useWidth } from './figure';
 import { binary, plural, ratio, short } from './numbers';
 
-// As people write it.
+// The unit as people write it.
 const shown = (unit: string) => unit.replace(/^us\b/, 'µs');
 const better = (unit: string) => (moreIsBetter(unit) ? 'more is better' : 'less is better');
 const name = (series: Series, states: boolean) => `${series.subject}${states && series.state !== 'n/a' ? `, cores ${series.state}` : ''}${series.form === 'measured' ? '' : ` (${series.form})`}`;

@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which calls of a program nigh carried, and why not the others (nigh run --explain --json of MPI ranks).
+// The calls of a program that nigh carried, and the reasons why it did not carry the others (nigh run --explain
+// --json of MPI ranks).
 import type { Account } from './documents';
 
 export interface Row {

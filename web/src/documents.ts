@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the commands put into the page: the documents that they write with --json (docs/interfaces.md), as they are. Here
-// are the fields that the page reads.
+// The documents in the page: those that the commands write with --json (docs/interfaces.md), as they are. Here are
+// the fields that the page reads.
 import type { Live, WatchEvent, WatchState } from './live';
 
 export interface Ratio {
@@ -129,9 +129,10 @@ export interface Processes {
   }[];
 }
 
-// What ranks sent each other, of all files of a record (nigh run --record): entries are [from, to, communicator, way, bytes,
-// messages, function, bytes and messages that nigh carried], where communicator, way and function are indices; older records
-// do not have the last three. Where `width` is above 1, from and to are groups of so many ranks.
+// The bytes that ranks sent each other, of all files of a record (nigh run --record): entries are [from, to,
+// communicator, way, bytes, messages, function, bytes and messages that nigh carried], where communicator, way and
+// function are indices; older records do not have the last three. Where `width` is above 1, from and to are groups of
+// so many ranks.
 export interface Traffic {
   format: 'nigh-traffic';
   name: string;
@@ -157,7 +158,8 @@ export interface RankMap {
   ranks: { rank: number; node: number; pus: string; host?: string }[];
 }
 
-// Of the ranks of a node: bytes and calls by function; a function has the calls left to the library by reason, too.
+// The account of the ranks of a node: bytes and calls by function; a function has the calls left to the library by
+// reason, too.
 export interface Account {
   format: 'nigh-mpi-account';
   host: string;
@@ -211,7 +213,7 @@ export interface Transpose {
   curves?: { grid?: TransposeWay[] };
 }
 
-// What the PEs of a message-driven program did: rows of `width` PEs, columns of equal time, in % of it.
+// The PEs of a message-driven program: rows of `width` PEs, columns of equal time, in % of it.
 export interface Trace {
   format: 'nigh-trace';
   name: string;
@@ -244,7 +246,7 @@ export interface RankTimes {
   rows: { first: number; last: number; host: string; mpi_seconds: number; user_seconds: number; system_seconds: number; minor_faults: number; major_faults: number; peak_mib: number; resident_mib?: number; huge_mib?: number }[];
 }
 
-// How ways to bind fared in NUMA guests: what each cell says begins with "right" where it was.
+// Other ways to bind, in NUMA guests: a cell begins with "right" where the threads were placed right.
 export interface Peers {
   format: 'nigh-peers-table';
   machine: string;
@@ -259,7 +261,7 @@ export interface AccountText {
 
 export type Document = (AccountText | Programs | Peers | Trace | RankTimes | Transpose | Account | Compare | Tune | Bench | Machine | Plan | Processes | Traffic | RankMap | WatchState | WatchLog | Live) & { file?: string };
 
-// Of a page that a running command serves.
+// The start of a page that a running command serves.
 export interface LiveStart {
   of: 'run' | 'watch';
   title: string;
@@ -278,7 +280,7 @@ export function documentsOf<F extends Document['format']>(page: Page, format: F)
   return page.documents.filter((one): one is Extract<Document, { format: F }> => one.format === format);
 }
 
-// Of which programs the page's records, accounts and time lines are, and in which views these stand.
+// The programs of the page's records, accounts and time lines, and the views in which these stand.
 export function programsOf(page: Page): { name: string; views: string[] }[] {
   const found = new Map<string, Set<string>>();
   const add = (name: string, ...views: string[]) => {

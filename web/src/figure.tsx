@@ -45,7 +45,7 @@ export function save(name: string, content: Blob) {
 const kept = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'font-size', 'font-weight',
   'font-family', 'text-anchor', 'dominant-baseline'];
 
-// As it looks now, without the page's style sheet.
+// The picture as it looks now, without the page's style sheet.
 function standalone(svg: SVGSVGElement): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const from = [svg, ...svg.querySelectorAll<SVGElement>('*')];

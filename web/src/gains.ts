@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was gained, program by program: the time with nigh over that without, so that less is better everywhere.
+// The gain, program by program: the time with nigh over that without, so that less is better everywhere.
 import { told } from './benchmarks';
 import { type Bench, type BenchRecord, documentsOf, type Page, type Ratio } from './documents';
 import { change, median, plural } from './numbers';
@@ -83,7 +83,7 @@ export function gainsOf(page: Page): Gain[] {
   return [...out, ...benches];
 }
 
-// What the time costs otherwise: of the program, or the range over programs.
+// The other costs of the time: of the program, or the range over programs.
 export function costsOf(gains: Gain[]): string {
   const words = (name: string, ratios: (Ratio | undefined)[]) => {
     const known = ratios.map((one) => one?.median).filter((one): one is number => one !== undefined && one > 0);

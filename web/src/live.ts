@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a page knows of something that runs, or ran while it was open: `nigh run --web`, `nigh watch --web`. The feed tells
-// it (docs/interfaces.md): hello, document, log, state, end.
+// A program that runs, or ran while the page was open: `nigh run --web`, `nigh watch --web`. The feed reports it
+// (docs/interfaces.md): hello, document, log, state, end.
 import type { Document, LiveStart, Page } from './documents';
 
 export interface RunState {
@@ -62,7 +62,7 @@ const most_times = 8000;
 const most_events = 5000;
 const most_applications = 7; // with lines of their own
 
-// Where there are too many times, of each two neighbours in the older half one goes: the one whose values lie between the
+// Too many times are thinned: every second one in the older half goes, of two neighbours the one whose values lie between the
 // others', so that extremes stay.
 export function thin(live: Live, most = most_times) {
   if (live.time.length <= most) return;
@@ -142,7 +142,7 @@ export function listen(page: Page, live: Live, changed: (connection: Connection)
     });
   on('hello', (data) => {
     const { since } = data as { since: number };
-    // What came before comes again; of another feed nothing is known any more.
+    // Earlier messages come again; of another feed nothing is known any more.
     live.events = [];
     page.documents = page.documents.filter((one) => !fresh.has(one));
     fresh.clear();

@@ -1,7 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the objects of a machine are drawn: boxes hold what is inside them, side by side until the line is full.
+// The place of a machine's objects in the drawing: boxes hold the objects inside them, side by side until the line is
+// full.
 import { type Device, type Machine, type MachineNode, numbersOf, type Plan, type Processes } from './documents';
 import { binary } from './numbers';
 
@@ -167,7 +168,7 @@ export function marksOfPlan(plan: Plan): Map<number, Mark> {
   return out;
 }
 
-// Where threads ran when nigh ps looked; a team is a process.
+// The PUs where threads ran when nigh ps looked; a team is a process.
 export function marksOfProcesses(of: Processes): Map<number, Mark> {
   const out = new Map<number, Mark>();
   const alone = of.processes.length === 1; // then its threads are numbered
@@ -183,7 +184,7 @@ export function marksOfProcesses(of: Processes): Map<number, Mark> {
   return out;
 }
 
-// Where the memory of processes lies (nigh ps --memory), by NUMA node.
+// The memory of processes (nigh ps --memory), by NUMA node.
 export function memoryOf(of: Processes): Map<number, Share[]> {
   const out = new Map<number, Share[]>();
   of.processes.forEach((process, team) => {
@@ -202,7 +203,7 @@ export function memoryWords(of: Processes, machine: Machine): string {
   return ` Bars in NUMA nodes are their memory there: together ${binary(sum('resident_mib') * 2 ** 20)}, ${huge > 0 ? `${binary(huge * 2 ** 20)} of it` : 'nothing of it'} in huge pages.${localWords(known, machine)}`;
 }
 
-// How much of it is near, if all threads of a process use all of its memory alike.
+// The part of it that is near, if all threads of a process use all of its memory alike.
 function localWords(processes: Processes['processes'], machine: Machine): string {
   const nodeOf = new Map<number, number>();
   const visit = (node: MachineNode) => {
@@ -238,7 +239,7 @@ export function planAgainst(plan: Plan, of: Processes): { marks: Map<number, Mar
   return { marks, words };
 }
 
-// Where bandwidths and latencies of links come from, in the words of `sources`.
+// The origin of links' bandwidths and latencies, in the words of `sources`.
 export function linkSources(machine: Machine): string[] {
   return (['bandwidth', 'latency'] as const).flatMap((what) => {
     const source = machine.links?.[what]?.source;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What models say, beside what was published or measured: records of computed benchmarks and of transpose-steps, and the
-// predictions of nigh plan --transpose.
+// The predictions of models, beside published or measured values: records of computed benchmarks and of
+// transpose-steps, and the predictions of nigh plan --transpose.
 import type { Curves, Form, Series } from './benchmarks';
 import type { Bench, BenchRecord, Transpose, TransposeWay } from './documents';
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the time of MPI ranks goes (nigh run --record).
+// The time of MPI ranks, by function (nigh run --record).
 import type { RankTimes } from './documents';
 import { plural, short } from './numbers';
 
@@ -16,7 +16,7 @@ export function duration(seconds: number): string {
   return `${short(seconds * factor)} ${unit}`;
 }
 
-// Of the ranks that told.
+// The rows of ranks that left a record.
 export const rowsThere = (times: RankTimes): Row[] => times.rows.filter((row) => row.mpi_seconds > 0 || row.user_seconds > 0);
 
 export function summaryOf(times: RankTimes): string {
@@ -76,7 +76,7 @@ export function lateOf(times: RankTimes): { rows: Row[]; from: number; its: numb
     sum += less[i]! - usual;
     if (sum > best) [best, from] = [sum, i];
   }
-  // Of those that are as late as it is, if they are few: below the largest step between rows in order.
+  // The companions of the latest row, if they are few: those below the largest step between rows in order.
   const order = [...there].map((row) => ({ row, part: mean([row], from, times.in_mpi) })).sort((a, b) => a.part - b.part);
   const few = Math.max(1, Math.min(4, Math.floor(there.length / 2)));
   const step = (count: number) => order[count]!.part - order[count - 1]!.part;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is a table or a text, and stays one.
+// Documents that are a table or a text, and stay one.
 import { documentsOf, type Page } from './documents';
 import { Rows } from './figure';
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What ranks sent each other, as a matrix: of all communicators and ways, or of some.
+// The bytes that ranks sent each other, as a matrix: of all communicators and ways, or of some.
 import type { Traffic } from './documents';
 
 export interface Cells {

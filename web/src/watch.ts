@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What nigh watch decided, and what came of it, from its events and its state.
+// The decisions of nigh watch, and their effects, from its events and its state.
 import { documentsOf, type Page } from './documents';
 import { type Live, nameOf, type WatchEvent, type WatchState } from './live';
 
@@ -80,7 +80,7 @@ export interface Place {
   share: number; // of its accesses that go to memory of this node
 }
 
-// Where an application is: threads and accesses by node, in the order of the state's nodes.
+// The place of an application: threads and accesses by node, in the order of the state's nodes.
 export function placesOf(state: WatchState, application: WatchState['applications'][number]): Place[] {
   const threads = new Map(application.threads.split(' ').filter((one) => one.includes(':')).map((one): [number, number] => {
     const [node, count] = one.split(':').map(Number);

@@ -159,7 +159,7 @@ function OverTime({ live }: { live: NonNullable<Watched['live']> }) {
   );
 }
 
-// Of several runs that were watched and kept: all threads of each.
+// Several runs that were watched and kept: all threads of each.
 function SideBySide({ all }: { all: Watched[] }) {
   const lives = all.flatMap((one) => (one.live && one.live.time.length > 1 ? [one.live] : []));
   if (lives.length < 2) return null;

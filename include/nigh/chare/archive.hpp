@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How an argument leaves its process. Bytes that may be copied and buffers need nothing; strings, vectors and
-// the like are written out; a type of your own says once what it is made of:
+// The form in which an argument leaves its process. Bytes that may be copied and buffers need nothing;
+// strings, vectors and the like are serialized; a type of your own lists its members once:
 //
 //     struct Particle { std::string kind; std::vector<double> charges;
 //       template <class Archive> void serialize(Archive& archive) { archive(kind, charges); } };
@@ -35,7 +35,7 @@ class Archive;
 template <class T>
 concept SaysItsParts = requires(T& value, Archive& archive) { value.serialize(archive); };
 
-// What may be in a message between processes at all.
+// The types that may be in a message between processes at all.
 template <class T>
 struct Travels : std::bool_constant<std::is_trivially_copyable_v<T> || SaysItsParts<T>> {};
 template <class T>
@@ -104,7 +104,7 @@ class Archive {
   [[noreturn]] static void too_short() {
     throw std::runtime_error("serialize() reads more than it has written");
   }
-  // How many items there are, of at least so many bytes each.
+  // The number of items, each of at least `item` bytes.
   std::size_t size(std::size_t of, std::size_t item = 0) {
     std::uint64_t out = of;
     raw(&out, sizeof out);

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a call becomes a message and a message a call again. Arguments are kept as values of the parameters'
-// types, moved in and moved out; a std::span<const T> is copied behind them once, and read where it lies.
+// The conversion of a call into a message and back. Arguments are kept as values of the parameters' types,
+// moved in and moved out; a std::span<const T> is copied behind them once, and read where it lies.
 #pragma once
 
 #include <algorithm>
@@ -147,7 +147,7 @@ struct Arguments {
         },
         std::index_sequence_for<P...>());
   }
-  // What lies in the caches of whoever wrote it.
+  // The bytes that are in the caches of the writer.
   static std::size_t buffers(const Header* message, Entry::EachBuffer each, void* context) {
     std::size_t bytes = 0;
     std::apply([&](const auto&... kept) { ((bytes += show_buffer(kept, each, context)), ...); }, of(message));
@@ -211,7 +211,7 @@ struct Arguments {
   }
 };
 
-// Whatever the body does, no exception leaves it.
+// No exception leaves it, whatever the body does.
 template <class Body>
 void guarded(Body&& body) {
   try {
@@ -295,11 +295,11 @@ struct ResultOf;
 template <class... P>
 struct ResultOf<Arguments<P...>> : ResultArguments<P...> {};
 
-// What balance() can move.
+// The types that balance() can move.
 template <class T>
 concept Moves = SaysItsParts<T> && std::is_default_constructible_v<T>;
 
-// Where members are compared with those of a new one, what lies between them has to be the same.
+// Members are compared with those of a new object, so the padding between them has to be the same.
 template <class T, class... A>
 T* make_new(A&&... arguments) {
   constexpr bool has_own_new = requires { T::operator new(sizeof(T)); };
@@ -417,7 +417,8 @@ struct TypeOf {
   static inline Listed entry;
 };
 
-// Of elements T. Shared: its messages may be for several, so its arguments must be copied.
+// Entry methods of elements T. Shared: a message may be for several elements, so its arguments must be
+// copied.
 template <class T, auto Method, bool Shared = false>
 struct EntryOf {
   using Traits = MethodOf<decltype(Method)>;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the templates of nigh/chare.hpp compile to: plain structs and the functions of libnigh-chare. Programs
-// include nigh/chare.hpp and use none of this by name. No type of the C++ library crosses it, and of
-// exceptions only std::logic_error: called by a thread that is no PE.
+// The interface that the templates of nigh/chare.hpp compile to: plain structs and the functions of
+// libnigh-chare. Programs include nigh/chare.hpp and use none of this by name. No type of the C++ library
+// crosses it, and the only exception is std::logic_error, for a call by a thread that is no PE.
 //
 //     message: Header | stored arguments (a tuple) | bytes of the spans among them, each aligned to 16
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace nigh::chare {
 
-// Of an element in its array. Unused dimensions stay 0.
+// The place of an element in its array. Unused dimensions stay 0.
 struct Index {
   std::int64_t x = 0, y = 0, z = 0;
   friend constexpr auto operator<=>(const Index&, const Index&) = default;
@@ -31,12 +31,12 @@ struct Shape {
 
 namespace core {
 
-// Where what is written will be read: where its memory is reached, in another process, or from a file, some
-// time. But for the first what buffers and heaps hold is written, too.
+// The place where serialized bytes are read: in the same memory, in another process, or from a file later. In
+// the last two cases the contents of buffers and heaps are serialized, too.
 enum class Reach : std::uint8_t { shared, away, file };
 
-// Which array. Numbers are given anew in each job, so an id that was kept in a file, or in bytes that nobody
-// describes, may have the number of another array by now: marks tell them apart.
+// The number of an array. Numbers are given anew in each job, so an id that was kept in a file, or in bytes
+// that nobody describes, may have the number of another array by now: marks tell them apart.
 struct ArrayId {
   static constexpr std::uint16_t none = 0xffff, most_mark = 0x1fff;
   std::uint16_t number = none;
@@ -54,7 +54,8 @@ struct ArrayId {
 
 }  // namespace core
 
-// What is called when something is over: an entry method of one element or of all, or the end of the job.
+// The call that follows when something is over: an entry method of one element or of all, or the end of the
+// job.
 struct Callback {
   enum class Kind : std::uint16_t { nothing, element, all, finish };
   Kind kind = Kind::nothing;
@@ -103,8 +104,8 @@ struct Entry {
   enum class Travel : std::uint8_t { as_it_lies, in_shared_memory, written, never } travel;
   std::size_t (*write)(Header*, char* into, Reach to);
   void (*read)(char* from, Header* into, Reach from_where);
-  // How many bytes its buffers hold, each told to `each` (null: none) with the place in the message that has
-  // the address of its data. Null: no argument is a buffer.
+  // The bytes in the buffers of a message. `each` gets every buffer (null: none), with the place in the
+  // message that has the address of its data. Null: no argument is a buffer.
   using EachBuffer = void (*)(void* context, const void* place, void* data, std::size_t bytes);
   std::size_t (*buffers)(const Header*, EachBuffer each, void* context);
   const Type* type;  // the elements that it is for
@@ -112,7 +113,7 @@ struct Entry {
   Entry* next = nullptr;
 };
 
-// How contributions are folded into one: items of `item_bytes`, `count` of them.
+// The operation that combines contributions: items of `item_bytes`, `count` of them.
 struct Fold {
   const char* name;
   std::size_t name_bytes;
@@ -132,8 +133,9 @@ struct Type {
   std::size_t (*write)(ElementBase*, char* into, Reach to);
   ElementBase* (*read)(const char* from, std::size_t bytes, Reach from_where);  // null: told
   std::size_t bytes;
-  // Whether a member that is not as in a new one would be as in a new one after writing and reading; where
-  // that lies. Not known: it has a heap, or is allocated in a way of its own. Null: as with `write`.
+  // True if a member differs from that of a new object and would not after serialization and back; `at` says
+  // where it lies. Not known for an object with a heap, or with an allocation of its own. Null: as with
+  // `write`.
   bool (*forgets)(ElementBase*, std::size_t* at);
   // It derives from elements of that class, whose entry methods it has; null: from Element of itself.
   const Type* base = nullptr;
@@ -149,7 +151,7 @@ NIGH_CHARE_API void enlist(Type* type);
 NIGH_CHARE_API Header* get(std::size_t bytes, const Entry& entry);  // null: there is no memory
 NIGH_CHARE_API void* get_memory(std::size_t bytes);                 // of buffers; null: there is none
 NIGH_CHARE_API void give_memory(void* memory);
-// Of heaps (heap.hpp), all of whose memory lies where every PE may have it. What is first of it:
+// A heap (heap.hpp), all of whose memory every PE may read. Its first member:
 struct HeapMemory {
   alignas(16) unsigned char resource[16];
   std::size_t used;  // bytes
@@ -158,7 +160,7 @@ NIGH_CHARE_API HeapMemory* heap_make();  // null: there is no memory
 NIGH_CHARE_API void* heap_get(HeapMemory* heap, std::size_t bytes, std::size_t align);
 NIGH_CHARE_API void heap_give(HeapMemory* heap, void* data, std::size_t bytes, std::size_t align);
 NIGH_CHARE_API void heap_free(HeapMemory* heap);
-// How long it is written; null `into`: only that. But in a file it is the reader's from then on.
+// The serialized size; null `into`: only that. In a file it belongs to the reader from then on.
 NIGH_CHARE_API std::size_t heap_write(HeapMemory* heap, char* into, Reach to);
 NIGH_CHARE_API HeapMemory* heap_read(const char* from, std::size_t bytes);  // null: it can't be here
 NIGH_CHARE_API void post(Header* message, ArrayId array, const Index& index);
@@ -209,7 +211,7 @@ NIGH_CHARE_API int run(const Settings& settings, void (*main)(void*), void* argu
 // --chare-progress out of the command line. False: told what is wrong.
 NIGH_CHARE_API bool parse(int& argc, char** argv, Settings& settings);
 
-// What every element has.
+// The members that every element has.
 class ElementBase {
  public:
   ElementBase(const ElementBase&) = delete;
@@ -224,8 +226,8 @@ class ElementBase {
   std::uint64_t reductions = 0;
   static constexpr std::uint64_t is_late = std::uint64_t{1} << 63;
   std::uint64_t load_ns = 0;  // of its entry methods, since the last balance(); estimated
-  // How long these take, as samples tell. Where that is long, messages don't wait for the end of a run: what
-  // was sent before is published first, and what it sends at once.
+  // The duration of runs, from samples. While they are long, messages do not wait for the end of a run:
+  // earlier ones are published first, and new ones at once.
   std::uint8_t short_runs = 0;  // in a row; up to until_short
   static constexpr std::uint8_t until_short = 32;
   [[nodiscard]] bool is_long() const { return short_runs < until_short; }

@@ -55,7 +55,7 @@ class Fault:
         ):  # some faults end now this way, now that: whichever of the launcher and a rank comes first
             self.fail(f"{name}: status {with_us.code}, alone {alone.code}", with_us)
         right = [x for x in alone.text.splitlines() if x.startswith("right")]
-        # Of a job that ends badly, what a rank has written may be lost on its way through the launcher.
+        # The output of a rank of a job that ends badly may be lost on its way through the launcher.
         tries = 5 if alone.code != 0 else 0
         if right and right[0] not in with_us.text and not any(
             right[0] in self.jobs.run(commands[1], limit, env, **more).text for _ in range(tries)

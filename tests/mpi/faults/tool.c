@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What else people preload: a profiling tool by MPI's own interface, which counts, and says so in
- * MPI_Finalize.
+ * A library that people preload beside ours: a profiling tool by MPI's own interface, which counts, and says
+ * so in MPI_Finalize.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a failure looks like: the seed, the rank, the batch, the operation in words, and what was wrong; then
-// the job is aborted. The operation that is under way is kept in plain sight, so that the watchdog of a
-// hanging job can name it from a signal handler.
+// The report of a failure: the seed, the rank, the batch, the operation in words, and the fault; then the job
+// is aborted. The operation that is under way is kept in plain sight, so that the watchdog of a hanging job
+// can name it from a signal handler.
 #pragma once
 
 #include <mpi.h>

@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What only makes sense between ranks that do it together: Sendrecv, persistent requests started again and
-// again, ready sends, cancelling, truncation, communicators freed with messages under way, nobody as a
-// partner.
+// Operations that only make sense between ranks that do them together: Sendrecv, persistent requests started
+// again and again, ready sends, cancelling, truncation, communicators freed with messages under way, nobody
+// as a partner.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -15,7 +15,7 @@
 namespace soak {
 
 namespace {
-// Who sends to whom: a permutation of the ranks, or of some of them.
+// The pairs of senders and receivers: a permutation of the ranks, or of some of them.
 struct Partners {
   int to = MPI_PROC_NULL;
   int from = MPI_PROC_NULL;
@@ -341,7 +341,7 @@ void Engine::exchange_truncated(Rng& rng, Comm& comm) {
   }
 }
 
-// What is under way when its communicator is freed still arrives.
+// Messages under way when their communicator is freed still arrive.
 void Engine::exchange_freed(Rng& rng, Comm& comm) {
   int me = comm.me;
   Partners partners = draw_partners(rng, comm.size(), me, true);

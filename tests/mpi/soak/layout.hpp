@@ -45,7 +45,7 @@ class Layout {
   std::size_t size = 0;       // bytes of data in one element
   std::ptrdiff_t extent = 0;  // from one element to the next
   std::vector<Run> runs;      // of one element, in type map order
-  // Where the data of `count` elements lies, relative to the buffer's address.
+  // The range of `count` elements' data, relative to the buffer's address.
   void reach(int count, std::ptrdiff_t& first, std::ptrdiff_t& end) const;
   // Moves the stream of `bytes` bytes into or out of memory laid out so.
   void scatter(const char* stream, std::size_t bytes, char* memory) const;

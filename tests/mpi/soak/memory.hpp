@@ -55,8 +55,7 @@ class Buffer {
                      std::size_t bytes = 0);
 
   [[nodiscard]] char* data() const { return data_; }
-  // What the whole must look like from now on: as it is, with the stream put where the layout says. Then
-  // same().
+  // The expected contents from now on: as they are, with the stream put where the layout says. Then same().
   void expect(const Layout& layout, const char* stream, std::size_t bytes, std::ptrdiff_t displacement = 0);
   void expect_raw(const char* bytes, std::size_t count, std::ptrdiff_t displacement);
   void snapshot();              // to be expected unchanged

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the libraries themselves give wrong answers, alone, in the versions that Debian 12 has: what the soak
-// then leaves out, so that whatever else it finds is not theirs.
+// Wrong answers of the libraries themselves, alone, in the versions that Debian 12 has: the soak leaves these
+// out, so that other findings are not theirs.
 #pragma once
 
 #include <mpi.h>

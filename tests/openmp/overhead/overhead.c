@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What a parallel region costs: ns per region, the smallest of many samples, because everything that disturbs
- * a sample makes it longer. Arguments: threads, regions per sample, samples. Prints one number.
+ * The cost of a parallel region: ns per region, the smallest of many samples, because everything that
+ * disturbs a sample makes it longer. Arguments: threads, regions per sample, samples. Prints one number.
  *
  * The program brings its own malloc. libgomp allocates a team for each region of one thread, and glibc's time
  * for that depends on the holes in the heap: loading any library changes it (callgrind: 1097 to 1667

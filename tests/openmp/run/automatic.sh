@@ -154,7 +154,8 @@ case_alone() { # programs before which no library may stand; the mask; nigh with
   out_is 1
 }
 
-# What a script starts has the libraries only where its loader takes them, by whatever function it is started.
+# The children of a script have the libraries only where their loader takes them, by whatever function they
+# are started.
 case_children() {
   printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { printf("<%%s>\\n", getenv("LD_PRELOAD") ? "with" : "without"); return 3; }\n' >"$tmp/p.c"
   gcc "$tmp/p.c" -o "$tmp/usual" || fail "gcc"

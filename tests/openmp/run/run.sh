@@ -389,7 +389,7 @@ END
   ok "$nigh" tune --time 30 --precision 0.2 -- "$tmp/same"
   out_has '^nothing is faster than nigh run by more than 20.0 %$'
   [ -z "$(find "$tmp/config" -name 'same-*')" ] || fail "something was kept"
-  # What was kept is used by the same words, named, and left out where that is said.
+  # The same words use a kept result, name it, and leave it out where that is said.
   ok "$nigh" tune --dry-run -- "$tmp/model" "{threads}"
   out_has '1 thread$'
   mkdir -p "$tmp/config/nigh/profiles"

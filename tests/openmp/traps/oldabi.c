@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What gcc before 4.9 compiled: two calls, and between them the master runs the body itself. Nested, and with
- * every kind of start. */
+ * Code as gcc before 4.9 compiled it: two calls, and between them the master runs the body itself. Nested,
+ * and with every kind of start. */
 #include <omp.h>
 
 #include "trap.h"

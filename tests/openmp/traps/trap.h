@@ -1,8 +1,9 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What the trap programs share. Each looks at itself (its threads' masks, its results), prints "right" or
- * what is wrong, and exits with 0 or 1. None knows of nigh: trap.sh runs it with a cure and without. */
+ * The common parts of the trap programs. Each looks at itself (its threads' masks, its results), prints
+ * "right" or the fault, and exits with 0 or 1. None knows of nigh: trap.sh runs it with a cure and without.
+ */
 #ifndef NIGH_TRAP_H
 #define NIGH_TRAP_H
 

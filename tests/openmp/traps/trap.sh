@@ -219,7 +219,8 @@ case $name in
     cp "$lib/libnigh.so.0" "$tmp/"
     right "$p-nested" ;;
   late)
-    # As on glibc before 2.34, where our constructor does not come first: the flag is taken out of a copy.
+    # The order of glibc before 2.34, where our constructor does not come first: the flag is taken out of a
+    # copy.
     python3 - "$preload" "$tmp/libnigh-openmp.so" <<'PY' || skip "not a 64-bit library"
 import struct, sys
 data = open(sys.argv[1], "rb").read()

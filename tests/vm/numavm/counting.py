@@ -12,7 +12,7 @@ from . import MissingTool, VmError, acpi
 from .model import Guest
 
 FILE = "counts"  # in the output folder
-# What QEMU says where plugins are off, or only those of another time are taken.
+# The messages of QEMU where plugins are off, or only those of another time are taken.
 _REFUSALS = ("plugin interface not enabled", "API version", "-plugin: invalid option")
 START, END = 0x4E00_0000_0000, 0x4E10_0000_0000  # virtual addresses, as in plugin/marker.h
 

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Where a program in a guest tells access_count to begin and to end: a long nop with a number that no
- * compiler writes. Without the plugin it does nothing.
+ * The marks by which a program in a guest tells access_count to begin and to end: a long nop with a number
+ * that no compiler writes. Without the plugin it does nothing.
  */
 #ifndef NIGH_TESTS_VM_MARKER_H
 #define NIGH_TESTS_VM_MARKER_H

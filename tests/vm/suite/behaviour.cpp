@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What threads and pages do in the guest: a thread is where it was sent, a page is where it was first
-// touched, or where its policy or move_pages put it, and /proc says the same.
+// The behaviour of threads and pages in the guest: a thread is where it was sent, a page is where it was
+// first touched, or where its policy or move_pages put it, and /proc says the same.
 #include <sys/wait.h>
 
 #include <algorithm>

@@ -50,7 +50,7 @@ class App {
   [[nodiscard]] nigh::sys::ProcessId id() const;
   [[nodiscard]] const Shared& shared() const { return *shared_; }
   [[nodiscard]] std::uint64_t total_passes() const;
-  // Whether any thread made a pass within the time.
+  // True if any thread made a pass within the time.
   [[nodiscard]] bool goes_on(double seconds) const;
   [[nodiscard]] std::map<int, std::size_t> pages_by_node() const;  // of the buffer; -errno: not there
   // Lets it end; true: it ended by itself with status 0 and every check sum is right.

@@ -48,7 +48,7 @@ void batch_sizes();
 nigh::watch::PagePlan buffer_to(const App& app, int to, std::size_t bytes);
 std::string journal_folder();
 nigh::watch::Journal journal_of(const App& app);
-// Whether all pages of the buffer are on one node, with numa_maps saying the same.
+// True if all pages of the buffer are on one node, with numa_maps saying the same.
 bool all_on(const App& app, int node);
 
 }  // namespace movers

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What goes wrong on real machines. After each fault the application goes on, its results are right, and the
-// report says what did not move and why.
+// Faults of real machines. After each fault the application goes on, its results are right, and the report
+// says what did not move and why.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>

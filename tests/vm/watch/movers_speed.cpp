@@ -1,9 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How fast pages move: ours against the kernel's migrate_pages(2), interleaved in one run on the same running
-// application. Medians of the same number of rounds; in a guest without real CPUs of its own, figures say
-// what each way costs in the kernel, nothing about a machine.
+// The speed of moved pages: ours against the kernel's migrate_pages(2), interleaved in one run on the same
+// running application. Medians of the same number of rounds; in a guest without real CPUs of its own, figures
+// say what each way costs in the kernel, nothing about a machine.
 #include <sys/syscall.h>
 #include <unistd.h>
 
