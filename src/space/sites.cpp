@@ -28,15 +28,19 @@ struct Entry {
   std::atomic<std::uintptr_t> last_missed{0};
 };
 
-// A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 5 ms a
-// rank at first, then a two-hundredth of its CPU time. A new page of a site that sends costs 1.4 to 3 us more
-// than a private one, and saves 0.4 us whenever it is sent.
-constexpr std::int64_t kFirstBudget = std::int64_t{4} << 20;
-constexpr std::int64_t kBytesPerSecond = std::int64_t{4} << 20;
-// A byte that is sent from private memory costs about a tenth of what a byte on trial does (64 KiB to 1 MiB),
-// so a program that sends much may try much.
-constexpr std::size_t kMissedPerTried = 10;
-constexpr std::int64_t kMostSaved = std::int64_t{64} << 20;
+// A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 10 ms a
+// rank at first, then a two-hundredth of its CPU time. A byte that is sent from private memory costs about a
+// tenth of what a byte on trial does (64 KiB to 1 MiB), so a program that sends much may try much. A new page
+// of a site that sends costs 1.4 to 3 us more than a private one, and saves 0.4 us whenever it is sent.
+struct Budget {
+  std::int64_t each_second;  // of CPU time
+  std::int64_t missed_each;  // so many bytes that are sent from private memory pay for one
+  std::atomic<std::int64_t> left, earned;
+};
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+static constinit Budget g_trials = {4 * kMiB, 10, 8 * kMiB, 0};
+static constinit Budget g_new_pages = {8 * kMiB, 5, 8 * kMiB, 0};
+constexpr std::int64_t kMostSaved = 64 * kMiB;
 constexpr unsigned kDenialsPerLook = 64;
 
 // The bits of a page's mark.
@@ -49,8 +53,7 @@ constexpr std::size_t kFarthestStart = 65536;  // pages that are searched for th
 
 static constinit Entry g_sites[kSites + 1] = {};
 static constinit std::atomic<bool> g_joined{false};
-static constinit std::atomic<std::int64_t> g_trial_budget{kFirstBudget}, g_trial_earned{0};
-static constinit thread_local unsigned t_trial_denials __attribute__((tls_model("initial-exec"))) = 0;
+static constinit thread_local unsigned t_denials __attribute__((tls_model("initial-exec"))) = 0;
 // Words: pages of the block << 16 | site.
 using Word = std::atomic<std::uint64_t>;
 static constinit std::atomic<Word*> g_leaves[std::size_t{1} << (kAddressBits - kLeafShift)] = {};
@@ -102,24 +105,29 @@ static std::uint64_t class_of(std::size_t bytes) {
 
 // The last trial may be larger than what is left: it is earned before the next one.
 constexpr std::size_t kLargestTrial = std::size_t{32} << 20;
-static bool pay(std::int64_t bytes) {
-  if (g_trial_budget.load(std::memory_order_relaxed) <= 0) {
-    if (++t_trial_denials % kDenialsPerLook != 0) return false;
+static bool pay(Budget& budget, std::size_t bytes) {
+  if (budget.left.load(std::memory_order_relaxed) <= 0) {
+    if (++t_denials % kDenialsPerLook != 0) return false;
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * kBytesPerSecond / 1000;
-    g_trial_budget.fetch_add(earned - g_trial_earned.exchange(earned, std::memory_order_relaxed),
-                             std::memory_order_relaxed);
-    if (g_trial_budget.load(std::memory_order_relaxed) <= 0) return false;
+    const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * budget.each_second / 1000;
+    const std::int64_t before = budget.earned.exchange(earned, std::memory_order_relaxed);
+    if (budget.left.fetch_add(earned - before, std::memory_order_relaxed) + earned - before <= 0)
+      return false;
   }
-  g_trial_budget.fetch_sub(bytes, std::memory_order_relaxed);
+  budget.left.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   return true;
+}
+
+static void earn(Budget& budget, std::size_t missed) {
+  if (budget.left.load(std::memory_order_relaxed) < kMostSaved)
+    budget.left.fetch_add(static_cast<std::int64_t>(missed) / budget.missed_each, std::memory_order_relaxed);
 }
 
 static bool try_it(std::size_t bytes) {
   if (!g_joined.load(std::memory_order_relaxed)) return false;
   if (bytes >= kHugePage && huge_is_cheap()) return true;
-  return bytes <= kLargestTrial && pay(static_cast<std::int64_t>(bytes));
+  return bytes <= kLargestTrial && pay(g_trials, bytes);
 }
 
 // A place that is met for the first time in this run. (Anonymous mmap has no caller.)
@@ -183,7 +191,7 @@ bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes) {
   if (site.how() != Site::shares || site.id() == 0 || g_marks == nullptr) return true;
   if (g_sites[site.id()].state.load(std::memory_order_relaxed) == kKnown) return true;
   if (bytes >= kHugePage && huge_is_cheap()) return true;
-  return (lo != 0 && !is_new_memory(lo, bytes)) || pay(static_cast<std::int64_t>(bytes));
+  return (lo != 0 && !is_new_memory(lo, bytes)) || pay(g_new_pages, bytes);
 }
 
 // The site of the shared block that begins at `lo`, forgotten there; 0: none.
@@ -252,8 +260,8 @@ static void count_missed(const Found& found) {
 // longer.
 void site_missed(std::uintptr_t lo, std::size_t bytes) {
   if (g_marks == nullptr) return;
-  if (g_trial_budget.load(std::memory_order_relaxed) < kMostSaved)
-    g_trial_budget.fetch_add(static_cast<std::int64_t>(bytes / kMissedPerTried), std::memory_order_relaxed);
+  earn(g_trials, bytes);
+  earn(g_new_pages, bytes);
   const std::uintptr_t page = lo / kPage;
   std::atomic<std::uint64_t>& known = g_learned_pages[page % 64];
   const std::uint64_t word = known.load(std::memory_order_relaxed);

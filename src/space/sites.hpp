@@ -4,11 +4,12 @@
 // The blocks that are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small
 // page of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A
 // site is a call and a class of sizes, and is in one of four states:
-//   on trial  its blocks are shared as long as the budget lasts: 4 MiB when the ranks join, and what a
+//   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, and what a
 //             two-hundredth of the CPU time and a tenth of the bytes that are sent from private memory
 //             pay for; blocks that get huge pages for less than small ones cost need none of it
 //   sends     a block of it was in a message: all are shared that lie in pages which were used before,
-//             others out of the same budget
+//             others out of a second budget: 8 MiB, 8 MiB for each second of CPU time, and a fifth of the
+//             bytes that are sent from private memory
 //   private   a shared block of it was freed and no message had been in it: all are libc's
 //   known     an earlier run of the program saw it send (learned.hpp): all are shared, until one is freed
 //             that was in no message
@@ -47,9 +48,9 @@ void sites_keep();
 // before that stays.
 void sites_joined();
 bool sites_learn();
-// True if a site that sends may have this block. Pages that no block has used before are paid for as those on
-// trial are; others cost nothing. False: the block is given back, and the program gets a private one. lo 0:
-// its address is not known yet; with 0 bytes: whether any new page can be paid for.
+// True if a site that sends may have this block. Pages that no block has used before are paid for, others
+// cost nothing. False: the block is given back, and the program gets a private one. lo 0: its address is not
+// known yet; with 0 bytes: whether any new page can be paid for.
 bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes);
 // True for memory of the slot that no block has used since its pages were last given back.
 bool is_new_memory(std::uintptr_t lo, std::size_t bytes);

@@ -38,7 +38,8 @@ launch TRAPS_PLAIN=1 > "$folder/without" 2> "$folder/without.err" || { cat "$fol
 for least in default 300 staged; do  # staged: whatever peers can't see is copied for them
   settings=(LD_PRELOAD="$library" TRAPS_STRICT=1 NIGH_EXPLAIN=1)
   case $least in
-    300) settings+=(NIGH_MPI_P2P_MIN=300) ;;
+    default) settings+=(NIGH_SPACE_SHARE=all) ;;
+    300) settings+=(NIGH_MPI_P2P_MIN=300 NIGH_SPACE_SHARE=all) ;;
     staged) settings+=(NIGH_MPI_P2P_MIN=300 NIGH_MPI_P2P_STAGED=1000000000 NIGH_SPACE_SHARE=sent) ;;
   esac
   launch "${settings[@]}" > "$folder/with" 2> "$folder/with.err" || { cat "$folder"/with*; echo "fails with us ($least)"; exit 1; }
