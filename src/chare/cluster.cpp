@@ -26,12 +26,12 @@ void unpack(Header* message) {
 void Gate::send(Header* parcel) {
   const std::uint32_t pe = address_of(parcel).pe;
   each_attached(parcel, [&](const Attached& one) { attach(pe, one); });
-  cluster_.carrier->send(cluster_.process_of(pe), parcel, *this);
+  cluster_.transport->send(cluster_.process_of(pe), parcel, *this);
 }
 
 Header* Gate::memory(std::size_t bytes) {
   void* const out = pool_.get(bytes, message_tag);
-  if (!out) closing_ ? cluster_.carrier->abandon() : use_.no_memory(bytes);
+  if (!out) closing_ ? cluster_.transport->abandon() : use_.no_memory(bytes);
   return static_cast<Header*>(out);
 }
 
@@ -62,36 +62,36 @@ bool Gate::came_in_frame(Header* message) {
 }
 
 std::uint32_t Gate::first_dead() const {
-  for (std::uint32_t process = 0; process < cluster_.carrier->processes(); ++process)
-    if (!has_left_[process] && cluster_.carrier->is_dead(process)) return process;
-  return cluster_.carrier->processes();
+  for (std::uint32_t process = 0; process < cluster_.transport->processes(); ++process)
+    if (!has_left_[process] && cluster_.transport->is_dead(process)) return process;
+  return cluster_.transport->processes();
 }
 
 void Gate::close() {
   closing_ = true;
-  Carrier& carrier = *cluster_.carrier;
-  has_left_[carrier.process()] = true;
-  for (std::uint32_t process = 0; process < carrier.processes(); ++process) {
-    if (process == carrier.process()) continue;
+  Transport& transport = *cluster_.transport;
+  has_left_[transport.process()] = true;
+  for (std::uint32_t process = 0; process < transport.processes(); ++process) {
+    if (process == transport.process()) continue;
     Header* const message = memory(sizeof(Header) + sizeof(Address));
     if (!message) return;
     new (message) Header{};
     message->entry = static_cast<std::uint16_t>(System::goodbye);
     message->flags = of_the_system | parcel;
     message->units = (sizeof(Header) + sizeof(Address)) / 16;
-    const Address from{carrier.process()};
+    const Address from{transport.process()};
     std::memcpy(static_cast<void*>(message + 1), &from, sizeof from);
-    carrier.send(process, message, *this);
+    transport.send(process, message, *this);
   }
-  carrier.flush();
+  transport.flush();
   auto is_over = [&] {
-    return carrier.all_sent() && std::find(has_left_.begin(), has_left_.end(), false) == has_left_.end();
+    return transport.all_sent() && std::find(has_left_.begin(), has_left_.end(), false) == has_left_.end();
   };
   for (unsigned idle = 0; !is_over();) {
     idle = progress() ? 0 : idle + 1;
     if (idle % 1000 == 999) {
       const std::uint32_t dead = first_dead();
-      if (dead < carrier.processes()) has_left_[dead] = true;
+      if (dead < transport.processes()) has_left_[dead] = true;
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     } else if (idle % 16 == 15) {
       std::this_thread::yield();

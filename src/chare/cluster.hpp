@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A job of several processes that share no memory. PEs are numbered through all of them; those of one process
-// are threads, which hand what is for another process to the one that drives the carrier: the first PE, or a
-// communication thread.
+// are threads, which hand what is for another process to the one that drives the transport: the first PE, or
+// a communication thread.
 //
-//     PE ─ lane ─► driver ─ carrier ═══► carrier ─ driver ─ lane ─► PE
+//     PE ─ lane ─► driver ─ transport ═══► transport ─ driver ─ lane ─► PE
 //
 // Such a message is a parcel: its arguments are bytes, and the number of the PE it is for stands behind them.
 #pragma once
@@ -16,7 +16,7 @@
 #include <functional>
 #include <vector>
 
-#include "chare/carrier.hpp"
+#include "chare/transport.hpp"
 #include "message/atomic.hpp"
 #include "message/pool.hpp"
 #include "plan/levels.hpp"
@@ -24,15 +24,15 @@
 namespace nigh::chare {
 
 struct Cluster {
-  Carrier* carrier = nullptr;
+  Transport* transport = nullptr;
   std::vector<std::uint32_t> first_of;  // PE of each process, and how many there are in all
   bool has_thread = false;
   std::vector<plan::Seat> seats;            // of all PEs; for the first of this process
   message::atomic<bool> met = false;        // the driver may begin
   message::atomic<std::uint64_t> mark = 0;  // of the first process, random
 
-  [[nodiscard]] std::uint32_t first() const { return first_of[carrier->process()]; }
-  [[nodiscard]] std::uint32_t local() const { return first_of[carrier->process() + 1] - first(); }
+  [[nodiscard]] std::uint32_t first() const { return first_of[transport->process()]; }
+  [[nodiscard]] std::uint32_t local() const { return first_of[transport->process() + 1] - first(); }
   [[nodiscard]] std::uint32_t pes() const { return first_of.back(); }
   [[nodiscard]] std::uint32_t process_of(std::uint32_t pe) const {
     return static_cast<std::uint32_t>(std::upper_bound(first_of.begin(), first_of.end(), pe) -
@@ -77,12 +77,12 @@ void each_attached(const core::Header* parcel, Use&& use) {
 }
 
 // The gate through which parcels leave and enter, used by the driver alone.
-class Gate final : public Carrier::Owner {
+class Gate final : public Transport::Owner {
  public:
   // The driver's actions for a message to a PE of this process, and for one that there is no memory for.
   struct Use {
     std::function<void(std::uint32_t pe, core::Header*)> hand_in;
-    // The same of one that lies in the carrier's memory. False: there is no memory.
+    // The same of one that lies in the transport's memory. False: there is no memory.
     std::function<bool(std::uint32_t pe, core::Header*)> hand_in_frame;
     std::function<void(std::size_t bytes)> no_memory;
   };
@@ -90,16 +90,16 @@ class Gate final : public Carrier::Owner {
       : cluster_(cluster), pool_(pool), use_(std::move(use)) {}
 
   void send(core::Header* parcel);
-  // Memory into which a parcel for `pe` may be written instead (Carrier::room).
+  // Memory into which a parcel for `pe` may be written instead (Transport::room).
   void* room(std::uint32_t pe, std::size_t bytes) {
-    return cluster_.carrier->room(cluster_.process_of(pe), bytes);
+    return cluster_.transport->room(cluster_.process_of(pe), bytes);
   }
   // Belongs to the next parcel to there.
   void attach(std::uint32_t pe, const Attached& what) {
-    cluster_.carrier->attach(cluster_.process_of(pe), what.data, what.bytes, what.offset);
+    cluster_.transport->attach(cluster_.process_of(pe), what.data, what.bytes, what.offset);
   }
-  void flush() { cluster_.carrier->flush(); }
-  bool progress() { return cluster_.carrier->progress(*this); }
+  void flush() { cluster_.transport->flush(); }
+  bool progress() { return cluster_.transport->progress(*this); }
   // The first process that has ended without a word; all of them: none has.
   [[nodiscard]] std::uint32_t first_dead() const;
   // Until nothing comes any more: what does is dropped.
@@ -118,7 +118,7 @@ class Gate final : public Carrier::Owner {
   Cluster& cluster_;
   message::Pool& pool_;
   Use use_;
-  std::vector<bool> has_left_ = std::vector<bool>(cluster_.carrier->processes());
+  std::vector<bool> has_left_ = std::vector<bool>(cluster_.transport->processes());
   bool closing_ = false;
 };
 

@@ -16,11 +16,11 @@
 #include <optional>
 #include <string>
 
-#include "chare/carrier_node.hpp"
-#include "chare/carrier_shm.hpp"
 #include "chare/entries.hpp"
 #include "chare/job.hpp"
 #include "chare/pe.hpp"
+#include "chare/transport_node.hpp"
+#include "chare/transport_shm.hpp"
 #include "sys/launchers.hpp"
 #include "sys/mpi_library.hpp"
 #include "sys/variables.hpp"
@@ -65,7 +65,7 @@ bool Pe::meet() {
   std::string mine(reinterpret_cast<const char*>(&card), sizeof card);
   for (std::uint32_t rank = 0; rank < local_; ++rank)
     mine.append(reinterpret_cast<const char*>(&mailboxes_[rank]->seat), sizeof(plan::Seat));
-  const std::vector<std::string> all = cluster_->carrier->exchange(mine);
+  const std::vector<std::string> all = cluster_->transport->exchange(mine);
   std::vector<std::string> hosts;
   for (std::size_t process = 0; process < all.size(); ++process) {
     const std::uint32_t pes = cluster_->first_of[process + 1] - cluster_->first_of[process];
@@ -108,16 +108,16 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
     return 1;
   }
   const auto count = static_cast<std::uint32_t>(pes);
-  auto carrier = ShmCarrier::make(count);
-  if (!carrier) {
-    std::fprintf(stderr, "nigh chare: %s\n", carrier.error().message.c_str());
+  auto transport = ShmTransport::make(count);
+  if (!transport) {
+    std::fprintf(stderr, "nigh chare: %s\n", transport.error().message.c_str());
     return 1;
   }
-  (*carrier)->close_path();
+  (*transport)->close_path();
   space::CommonRange range;
   static_cast<void>(range.settle_alone());
   Cluster cluster;
-  cluster.carrier = carrier->get();
+  cluster.transport = transport->get();
   cluster.has_thread = settings.comm_thread;
   for (std::uint32_t pe = 0; pe <= count; ++pe) cluster.first_of.push_back(pe);
   const int threads = settings.comm_thread ? 2 : 1;  // of each process
@@ -129,15 +129,15 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
     const pid_t pid = ::fork();
     if (pid < 0) {
       std::fprintf(stderr, "nigh chare: PE %u of %d can't be started: %s\n", next, pes, std::strerror(errno));
-      (*carrier)->abandon();
+      (*transport)->abandon();
       return 1;
     }
     if (pid == 0)
       process = next;
     else
-      (*carrier)->forked(next, pid);
+      (*transport)->forked(next, pid);
   }
-  (*carrier)->become(process, first);
+  (*transport)->become(process, first);
   places.first = static_cast<int>(process) * threads;
   int status = run_threads(settings, places, range, &cluster, process == 0 ? main : nullptr, argument);
   if (process != 0) {
@@ -145,7 +145,7 @@ int run_forked(const core::Settings& settings, void (*main)(void*), void* argume
     ::_exit(status);
   }
   for (std::uint32_t other = 1; other < count; ++other)
-    status = std::max(status, (*carrier)->status_of(other));
+    status = std::max(status, (*transport)->status_of(other));
   return status;
 }
 
@@ -158,34 +158,35 @@ int run_by_mpi(const core::Settings& settings, void (*main)(void*), void* argume
     std::fprintf(stderr, "nigh chare: --mode mpi: %s\n", why);
     return 1;
   }
-  const auto make = reinterpret_cast<MakeCarrier>(::dlsym(library, "nigh_chare_carrier"));
-  std::unique_ptr<Carrier> mpi(make ? make(carrier_version, settings.comm_thread, why, sizeof why) : nullptr);
+  const auto make = reinterpret_cast<MakeTransport>(::dlsym(library, "nigh_chare_transport"));
+  std::unique_ptr<Transport> mpi(make ? make(transport_version, settings.comm_thread, why, sizeof why)
+                                      : nullptr);
   if (!mpi) {
-    std::fprintf(stderr, "nigh chare: %s\n", make ? why : "a carrier of another version was found");
+    std::fprintf(stderr, "nigh chare: %s\n", make ? why : "a transport of another version was found");
     return 1;
   }
   std::optional<Framing> framing;
   if (settings.piece > 0) framing = Framing(settings.piece, settings.most_framed);
-  const auto carrier = std::make_unique<NodeCarrier>(std::move(mpi), framing);
+  const auto transport = std::make_unique<NodeTransport>(std::move(mpi), framing);
   const CpuSet usable = sys::usable_cpus();
-  const int thread = settings.comm_thread ? 1 : 0, neighbours = static_cast<int>(carrier->neighbours());
+  const int thread = settings.comm_thread ? 1 : 0, neighbours = static_cast<int>(transport->neighbours());
   const int pes = settings.pes > 0 ? settings.pes : std::max(usable.count() / neighbours - thread, 1);
   if (pes > most_pes) {
     std::fprintf(stderr, "nigh chare: at most %d PEs can be in a process, not %d\n", most_pes, pes);
-    carrier->abandon();
+    transport->abandon();
     return 1;
   }
   Cluster cluster;
-  cluster.carrier = carrier.get();
+  cluster.transport = transport.get();
   cluster.has_thread = settings.comm_thread;
   cluster.first_of.push_back(0);
-  for (const std::string& one : carrier->exchange(std::to_string(pes)))
+  for (const std::string& one : transport->exchange(std::to_string(pes)))
     cluster.first_of.push_back(cluster.first_of.back() + static_cast<std::uint32_t>(std::atoi(one.c_str())));
   const sys::Places places =
-      sys::plan_places(usable, static_cast<int>(carrier->neighbour()) * (pes + thread),
+      sys::plan_places(usable, static_cast<int>(transport->neighbour()) * (pes + thread),
                        neighbours * (pes + thread), static_cast<sys::Bind>(settings.bind));
   space::CommonRange range;  // settled when all have met
-  return run_threads(settings, places, range, &cluster, carrier->process() == 0 ? main : nullptr, argument);
+  return run_threads(settings, places, range, &cluster, transport->process() == 0 ? main : nullptr, argument);
 }
 
 }  // namespace nigh::chare

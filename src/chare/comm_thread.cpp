@@ -35,7 +35,7 @@ bool CommThread::open() {
   staged_.resize(number);
   auto no_memory = [this](std::size_t bytes) {
     std::fprintf(stderr, "nigh chare: there is no memory for a message of %zu bytes\n", bytes);
-    cluster_.carrier->abandon();
+    cluster_.transport->abandon();
   };
   gate_ =
       std::make_unique<Gate>(cluster_, *pool_,
@@ -86,7 +86,7 @@ void CommThread::reach(std::uint32_t stage) {
 // Before the goodbyes: PE 0 may look for it then.
 void CommThread::write_footprint() {
   if (!kind_.trace) return;
-  const std::uint32_t process = cluster_.carrier->process();
+  const std::uint32_t process = cluster_.transport->process();
   const Recorder::Goal goal{kind_.trace, cluster_.mark.load(std::memory_order_relaxed)};
   if (auto written = Recorder(process, cluster_.pes() + process).write(goal, pool_->accounts()); !written)
     std::fprintf(stderr, "nigh chare: the communication thread: the trace: %s\n",

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A thread beside the PEs of a process that does nothing but drive the carrier: PEs that compute for long
+// A thread beside the PEs of a process that does nothing but drive the transport: PEs that compute for long
 // don't keep messages waiting (the communication thread of Charm++'s SMP mode).
 #pragma once
 

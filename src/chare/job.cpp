@@ -331,7 +331,7 @@ int run_threads(core::Settings settings, const sys::Places& places, space::Commo
     status = core::live(common, 0, settings, places, range, cluster, main, argument);
   else
     space::ThreadSpace(common, 0).die();
-  if (cluster && !cluster->met.load(std::memory_order_relaxed)) cluster->carrier->abandon();
+  if (cluster && !cluster->met.load(std::memory_order_relaxed)) cluster->transport->abandon();
   for (std::thread& thread : threads) thread.join();
   return status < 0 ? 1 : status;
 }

@@ -152,14 +152,14 @@ void Pe::share_range() {
 int Pe::run(void (*main)(void*), void* argument) {
   here_ = this;
   if (kind_.trace)
-    recorder_ = std::make_unique<Recorder>(cluster_          ? cluster_->carrier->process()
+    recorder_ = std::make_unique<Recorder>(cluster_          ? cluster_->transport->process()
                                            : kind_.processes ? number_
                                                              : 0,
                                            number_);
   is_traced_ = recorder_ != nullptr;
   if (number_ == 0 && kind_.progress > 0) {
-    if (cluster_ && !cluster_->carrier->told().empty())
-      std::fprintf(stderr, "nigh chare: messages go %s\n", cluster_->carrier->told().c_str());
+    if (cluster_ && !cluster_->transport->told().empty())
+      std::fprintf(stderr, "nigh chare: messages go %s\n", cluster_->transport->told().c_str());
     after(kind_.progress, {tell_progress, {}, 0, {}});
   }
   if (number_ == 0 && main) run_main(main, argument);
@@ -232,8 +232,8 @@ void Pe::look_for_the_dead() {
   next_look_ = now + 20'000'000;
   if (gate_) {
     const std::uint32_t dead = gate_->first_dead();
-    const bool tells = dead == 0 || cluster_->carrier->process() == 0;  // the first tells of all others
-    if (dead < cluster_->carrier->processes() && tells && !stop_)
+    const bool tells = dead == 0 || cluster_->transport->process() == 0;  // the first tells of all others
+    if (dead < cluster_->transport->processes() && tells && !stop_)
       fail("PE " + std::to_string(cluster_->first_of[dead]) + " has died");
     return;
   }
@@ -444,8 +444,8 @@ void Pe::after(double seconds, const Callback& then) {
 void Pe::finish(int status) {
   if (stop_) return;
   stop_here(status);
-  for (std::uint32_t process = 0; cluster_ && process < cluster_->carrier->processes(); ++process)
-    if (process != cluster_->carrier->process())
+  for (std::uint32_t process = 0; cluster_ && process < cluster_->transport->processes(); ++process)
+    if (process != cluster_->transport->process())
       if (Header* const message = system(System::stop, 0, status))
         forward(cluster_->first_of[process], message);
 }

@@ -188,7 +188,7 @@ class alignas(128) Pe {
   void forward(std::uint32_t pe, Header* message);  // not counted again
   void push(std::uint32_t rank, Header* message);   // of this space
   void ship(std::uint32_t pe, Header* message);     // to another process
-  // For a parcel to `pe`: the carrier's memory if this PE is the driver, else the pool's, and not sent yet.
+  // For a parcel to `pe`: the transport's memory if this PE is the driver, else the pool's, and not sent yet.
   Header* room_for(std::uint32_t pe, std::size_t bytes, std::uint16_t entry, bool& is_sent);
   void finish_parcel(Header* out, const Address& to, bool is_sent);
   // Its buffers go from where they lie to where they will be used.

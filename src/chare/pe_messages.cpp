@@ -103,7 +103,7 @@ Header* Pe::read_in(Header* message) {
   return memory ? read_into(memory, message) : nullptr;
 }
 
-// In memory of the carrier.
+// In memory of the transport.
 bool Pe::arrive_in_frame(Header* first) {
   if (stop_) {
     drop_arguments(first);
@@ -175,7 +175,7 @@ bool Pe::ship_attached(std::uint32_t pe, Header* message) {
   if (stop_ || message->flags != 0 || !entry.buffers || entry.travel != core::Entry::Travel::in_shared_memory)
     return false;
   const std::size_t all = entry.buffers(message, nullptr, nullptr);
-  if (all > Header::most_bytes || !cluster_->carrier->attaches(cluster_->process_of(pe), all)) return false;
+  if (all > Header::most_bytes || !cluster_->transport->attaches(cluster_->process_of(pe), all)) return false;
   struct Found {
     const Header* message;
     std::vector<Attached> with, without;  // anything in them
@@ -192,7 +192,7 @@ bool Pe::ship_attached(std::uint32_t pe, Header* message) {
   // Bytes in a frame are sure to go; the driver attaches the other parts when it is there.
   const std::size_t arguments = message->bytes();
   const bool is_framed =
-      gate_ && !cluster_->carrier->attaches(cluster_->process_of(pe), arguments + sizeof(Address));
+      gate_ && !cluster_->transport->attaches(cluster_->process_of(pe), arguments + sizeof(Address));
   const Address to{pe, is_framed ? 0 : static_cast<std::uint32_t>(found.with.size())};
   const std::size_t listed = to.attached * sizeof(Attached), bytes = arguments + listed + sizeof to;
   if (is_framed)

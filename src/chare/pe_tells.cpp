@@ -62,7 +62,7 @@ void Pe::write_trace() {
 
 // Variables that main() sets are set in its process only.
 void Pe::run_main(void (*main)(void*), void* argument) {
-  const bool are_apart = kind_.processes ? count_ > 1 : cluster_ && cluster_->carrier->processes() > 1;
+  const bool are_apart = kind_.processes ? count_ > 1 : cluster_ && cluster_->transport->processes() > 1;
   if (!are_apart) return main(argument);
   constexpr std::size_t most_named = 3;
   const sys::Globals before;
@@ -108,7 +108,7 @@ void Pe::merge_trace() {
   if (!recorder_ || number_ != 0) return;
   const bool have_threads = cluster_ && cluster_->has_thread;
   const auto said =
-      Recorder::merge(goal_of_trace(), count_, entries_, have_threads ? cluster_->carrier->processes() : 0);
+      Recorder::merge(goal_of_trace(), count_, entries_, have_threads ? cluster_->transport->processes() : 0);
   std::fprintf(stderr, "nigh chare: %s%s\n",
                said ? "" : "the trace: ", said ? said->c_str() : said.error().message.c_str());
 }

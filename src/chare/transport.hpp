@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Transport of messages between processes that share no memory: as bytes, in their order. One thread of a
-// process drives it. Two exist: carrier_shm.hpp (POSIX shared memory, copied in and out) and, in libraries of
-// their own for each MPI, carrier_mpi.cpp.
+// process drives it. Two exist: transport_shm.hpp (POSIX shared memory, copied in and out) and, in libraries
+// of their own for each MPI, transport_mpi.cpp.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace nigh::chare {
 
-inline constexpr std::uint32_t carrier_version = 2;
+inline constexpr std::uint32_t transport_version = 2;
 
 // Sizes, in bytes, by which messages to one process are put into frames.
 struct Framing {
@@ -36,7 +36,7 @@ struct Framing {
   }
 };
 
-class Carrier {
+class Transport {
  public:
   static constexpr unsigned most_at_once = 64;  // they run meanwhile
   // The owner of the messages.
@@ -48,7 +48,7 @@ class Carrier {
     // For a message that comes; null: there is none, and the job ends.
     virtual core::Header* memory(std::size_t bytes) = 0;
     virtual void came(core::Header* message) = 0;
-    // It lies in the carrier's memory until this returns. False: there is no memory, and the job ends.
+    // It lies in the transport's memory until this returns. False: there is no memory, and the job ends.
     virtual bool came_in_frame(core::Header* message) {
       core::Header* const own = memory(message->bytes());
       if (!own) return false;
@@ -64,10 +64,10 @@ class Carrier {
     ~Owner() = default;
   };
 
-  Carrier() = default;
-  Carrier(const Carrier&) = delete;
-  Carrier& operator=(const Carrier&) = delete;
-  virtual ~Carrier() = default;
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
 
   // This process among those of the job; among those of the job that may use the same CPUs.
   [[nodiscard]] std::uint32_t process() const { return process_; }
@@ -108,9 +108,10 @@ class Carrier {
 };
 
 // Exported by libnigh-chare-MPI.so. Null, and `why`: the transport can't be made.
-using MakeCarrier = Carrier* (*)(std::uint32_t version, bool serialized, char* why, std::size_t why_bytes);
-extern "C" __attribute__((visibility("default"))) Carrier* nigh_chare_carrier(std::uint32_t version,
-                                                                              bool serialized, char* why,
-                                                                              std::size_t why_bytes);
+using MakeTransport = Transport* (*)(std::uint32_t version, bool serialized, char* why,
+                                     std::size_t why_bytes);
+extern "C" __attribute__((visibility("default"))) Transport* nigh_chare_transport(std::uint32_t version,
+                                                                                  bool serialized, char* why,
+                                                                                  std::size_t why_bytes);
 
 }  // namespace nigh::chare

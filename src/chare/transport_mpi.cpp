@@ -23,8 +23,8 @@
 #include <new>
 #include <utility>
 
-#include "chare/carrier.hpp"
-#include "chare/carrier_mpi_tune.hpp"
+#include "chare/transport.hpp"
+#include "chare/transport_mpi_tune.hpp"
 
 namespace nigh::chare {
 
@@ -42,11 +42,11 @@ std::size_t bytes_of(const char* at) {
   return head->units > 0 ? head->bytes() : sizeof *head;
 }
 
-class MpiCarrier final : public Carrier {
+class MpiTransport final : public Transport {
  public:
   // Empty: it has begun.
   std::string begin(bool serialized);
-  ~MpiCarrier() override;
+  ~MpiTransport() override;
 
   std::vector<std::string> exchange(const std::string& mine) override;
   void send(std::uint32_t to, core::Header* message, Owner& owner) override;
@@ -126,7 +126,7 @@ class MpiCarrier final : public Carrier {
   std::vector<Frame> free_;
 };
 
-std::string MpiCarrier::begin(bool serialized) {
+std::string MpiTransport::begin(bool serialized) {
   int begun = 0, over = 0, level = 0;
   const int needed = serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED;
   MPI_Initialized(&begun);
@@ -163,7 +163,7 @@ std::string MpiCarrier::begin(bool serialized) {
 }
 
 // Those of this node, if they may all use the same CPUs: launchers may have given each its own.
-void MpiCarrier::find_neighbours() {
+void MpiTransport::find_neighbours() {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(all_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   int rank = 0, size = 1;
@@ -182,7 +182,7 @@ void MpiCarrier::find_neighbours() {
   MPI_Comm_free(&node);
 }
 
-MpiCarrier::~MpiCarrier() {
+MpiTransport::~MpiTransport() {
   // Receives that still wait get an empty frame each, from here: libraries are at their best with what is
   // usual.
   for (unsigned i = 0; i < frames_at_once && in(i).request != MPI_REQUEST_NULL; ++i) {
@@ -204,7 +204,7 @@ MpiCarrier::~MpiCarrier() {
   if (ours_) MPI_Finalize();
 }
 
-std::vector<std::string> MpiCarrier::exchange(const std::string& mine) {
+std::vector<std::string> MpiTransport::exchange(const std::string& mine) {
   const int bytes = static_cast<int>(mine.size());
   std::vector<int> sizes(processes_), at(processes_);
   MPI_Allgather(&bytes, 1, MPI_INT, sizes.data(), 1, MPI_INT, all_);
@@ -217,7 +217,7 @@ std::vector<std::string> MpiCarrier::exchange(const std::string& mine) {
   return out;
 }
 
-Frame MpiCarrier::frame() {
+Frame MpiTransport::frame() {
   if (free_.empty()) return Frame(new char[Framing::most]);
   Frame out = std::move(free_.back());
   free_.pop_back();
@@ -225,7 +225,7 @@ Frame MpiCarrier::frame() {
 }
 
 // In the frame that goes there next.
-void* MpiCarrier::place(std::uint32_t to, std::size_t bytes) {
+void* MpiTransport::place(std::uint32_t to, std::size_t bytes) {
   Out& out = out_[to];
   if (out.bytes + bytes > Framing::most) flush(to);
   if (!out.frame) out.frame = frame();
@@ -236,12 +236,12 @@ void* MpiCarrier::place(std::uint32_t to, std::size_t bytes) {
   return at;
 }
 
-void* MpiCarrier::room(std::uint32_t to, std::size_t bytes) {
+void* MpiTransport::room(std::uint32_t to, std::size_t bytes) {
   bytes = (bytes + 15) / 16 * 16;
   return bytes <= framing_.most_framed ? place(to, bytes) : nullptr;
 }
 
-void MpiCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+void MpiTransport::send(std::uint32_t to, core::Header* message, Owner& owner) {
   const std::size_t bytes = message->bytes();
   if (bytes <= framing_.most_framed) {
     std::memcpy(place(to, bytes), static_cast<const void*>(message), bytes);
@@ -251,20 +251,20 @@ void MpiCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
 }
 
 // For a PE that is not here, which `units` says.
-core::Header* MpiCarrier::mark(std::uint32_t to, void* memory, std::size_t bytes) {
+core::Header* MpiTransport::mark(std::uint32_t to, void* memory, std::size_t bytes) {
   auto* const out = new (place(to, sizeof(core::Header))) core::Header{};
   out->element = bytes;
   out_[to].large.push_back({memory, bytes});
   return out;
 }
 
-void MpiCarrier::attach(std::uint32_t to, void* data, std::size_t bytes, std::size_t offset) {
+void MpiTransport::attach(std::uint32_t to, void* data, std::size_t bytes, std::size_t offset) {
   core::Header* const one = mark(to, data, bytes);
   one->array = attachment;
   one->producer = static_cast<std::uint32_t>(offset);
 }
 
-void MpiCarrier::flush(std::uint32_t to) {
+void MpiTransport::flush(std::uint32_t to) {
   Out& out = out_[to];
   if (out.bytes == 0) return;
   const char* const frame = out.frame.get();
@@ -287,12 +287,12 @@ void MpiCarrier::flush(std::uint32_t to) {
   out.large.clear();
 }
 
-void MpiCarrier::send_piece(std::uint32_t to, const char* from, std::size_t bytes) {
+void MpiTransport::send_piece(std::uint32_t to, const char* from, std::size_t bytes) {
   Send& sent = sends_.emplace_back(Send{MPI_REQUEST_NULL, nullptr, nullptr});
   MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), framed, all_, &sent.request);
 }
 
-void MpiCarrier::flush() {
+void MpiTransport::flush() {
   for (const std::uint32_t to : staged_) {
     out_[to].staged = false;
     flush(to);
@@ -300,13 +300,13 @@ void MpiCarrier::flush() {
   staged_.clear();
 }
 
-bool MpiCarrier::is_done(MPI_Request& request) {
+bool MpiTransport::is_done(MPI_Request& request) {
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   return done != 0;
 }
 
-bool MpiCarrier::look_at_sends(Owner& owner) {
+bool MpiTransport::look_at_sends(Owner& owner) {
   bool did = false;
   while (!sends_.empty() && is_done(sends_.front().request)) {
     Send& sent = sends_.front();
@@ -319,7 +319,7 @@ bool MpiCarrier::look_at_sends(Owner& owner) {
 }
 
 // Those that a frame names are on their way: into memory of their own.
-bool MpiCarrier::ask_for_large(const In& in, Owner& owner) {
+bool MpiTransport::ask_for_large(const In& in, Owner& owner) {
   for (std::size_t at = 0; at < in.bytes; at += bytes_of(in.frame.get() + at)) {
     const auto* const head = reinterpret_cast<const core::Header*>(in.frame.get() + at);
     if (head->units > 0) continue;
@@ -331,7 +331,7 @@ bool MpiCarrier::ask_for_large(const In& in, Owner& owner) {
   return true;
 }
 
-bool MpiCarrier::look_for_frames(Owner& owner) {
+bool MpiTransport::look_for_frames(Owner& owner) {
   bool did = false;
   while (came_ < frames_at_once) {
     In& next = in(came_);
@@ -351,7 +351,7 @@ bool MpiCarrier::look_for_frames(Owner& owner) {
 }
 
 // The first of those that come. False: it is still on its way.
-bool MpiCarrier::take_large(In& in, const core::Header& mark, Owner& owner) {
+bool MpiTransport::take_large(In& in, const core::Header& mark, Owner& owner) {
   if (!is_done(large_.front().request)) return false;
   void* const memory = large_.front().memory;
   large_.pop_front();
@@ -366,7 +366,7 @@ bool MpiCarrier::take_large(In& in, const core::Header& mark, Owner& owner) {
 }
 
 // All that belongs to it has come.
-void MpiCarrier::complete(core::Header* message, int from, Owner& owner) {
+void MpiTransport::complete(core::Header* message, int from, Owner& owner) {
   std::vector<Attached>& attached = attached_[static_cast<std::size_t>(from)];
   for (const Attached& one : attached) {
     std::memcpy(reinterpret_cast<char*>(message) + one.offset, &one.memory, sizeof one.memory);
@@ -376,7 +376,7 @@ void MpiCarrier::complete(core::Header* message, int from, Owner& owner) {
 }
 
 // True: all of the frame is done with.
-bool MpiCarrier::take(In& in, Owner& owner) {
+bool MpiTransport::take(In& in, Owner& owner) {
   for (; in.done < in.bytes; --left_) {
     if (left_ == 0) return false;
     auto* const message = reinterpret_cast<core::Header*>(in.frame.get() + in.done);
@@ -392,7 +392,7 @@ bool MpiCarrier::take(In& in, Owner& owner) {
   return true;
 }
 
-bool MpiCarrier::progress(Owner& owner) {
+bool MpiTransport::progress(Owner& owner) {
   bool did = look_for_frames(owner);
   left_ = most_at_once;
   while (came_ > 0) {
@@ -411,14 +411,14 @@ bool MpiCarrier::progress(Owner& owner) {
 
 }  // namespace
 
-Carrier* nigh_chare_carrier(std::uint32_t version, bool serialized, char* why, std::size_t why_bytes) {
-  if (version != carrier_version) {
+Transport* nigh_chare_transport(std::uint32_t version, bool serialized, char* why, std::size_t why_bytes) {
+  if (version != transport_version) {
     std::snprintf(why, why_bytes, "libnigh-chare-" NIGH_MPI_ABI ".so is of another version of nigh");
     return nullptr;
   }
-  auto carrier = std::make_unique<MpiCarrier>();
-  const std::string wrong = carrier->begin(serialized);
-  if (wrong.empty()) return carrier.release();
+  auto transport = std::make_unique<MpiTransport>();
+  const std::string wrong = transport->begin(serialized);
+  if (wrong.empty()) return transport.release();
   std::snprintf(why, why_bytes, "%s", wrong.c_str());
   return nullptr;
 }

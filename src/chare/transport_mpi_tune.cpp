@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "chare/carrier_mpi_tune.hpp"
+#include "chare/transport_mpi_tune.hpp"
 
 #include <algorithm>
 #include <array>

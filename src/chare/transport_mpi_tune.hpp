@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "chare/carrier.hpp"
+#include "chare/transport.hpp"
 
 namespace nigh::chare {
 

@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "chare/carrier_node.hpp"
+#include "chare/transport_node.hpp"
 
 #include <unistd.h>
 
@@ -18,18 +18,18 @@ namespace {
 // MPI's poll takes longer than a look at all rings.
 constexpr unsigned rounds_a_poll = 8;
 
-std::string name_of_node(const Carrier& carrier) {
+std::string name_of_node(const Transport& transport) {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
   std::string out = host;
   const auto nodes = static_cast<std::uint64_t>(sys::pretended_nodes());
-  if (nodes > 1) out += "/" + std::to_string(carrier.process() * nodes / carrier.processes());
+  if (nodes > 1) out += "/" + std::to_string(transport.process() * nodes / transport.processes());
   return out;
 }
 
 }  // namespace
 
-NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Framing>& framing)
+NodeTransport::NodeTransport(std::unique_ptr<Transport> mpi, const std::optional<Framing>& framing)
     : mpi_(std::move(mpi)), in_node_(mpi_->processes()) {
   process_ = mpi_->process(), processes_ = mpi_->processes();
   neighbour_ = mpi_->neighbour(), neighbours_ = mpi_->neighbours();
@@ -43,13 +43,13 @@ NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Frami
   // left.
   std::string path;
   if (count > 1 && process_ == first)
-    if (auto made = ShmCarrier::make(count)) {
+    if (auto made = ShmTransport::make(count)) {
       shm_ = std::move(*made);
       path = shm_->path();
     }
   path = mpi_->exchange(path)[first];
   if (count > 1 && process_ != first && !path.empty())
-    if (auto opened = ShmCarrier::open(path, count)) shm_ = std::move(*opened);
+    if (auto opened = ShmTransport::open(path, count)) shm_ = std::move(*opened);
   // Says if the process has that memory, and its wish for frames: the first wish decides for all.
   std::string mine = shm_ ? "y" : "n";
   if (framing) mine.append(reinterpret_cast<const char*>(&*framing), sizeof *framing);
@@ -78,7 +78,7 @@ NodeCarrier::NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Frami
 }
 
 // Two nodes each measure it between their first processes; all take the median of what these have found.
-Framing NodeCarrier::measured(const std::vector<std::string>& nodes) {
+Framing NodeTransport::measured(const std::vector<std::string>& nodes) {
   std::vector<std::uint32_t> firsts;
   const bool one_node = std::equal(nodes.begin() + 1, nodes.end(), nodes.begin());  // without shared memory
   for (std::uint32_t process = 0; process < processes_; ++process)
@@ -108,23 +108,23 @@ Framing NodeCarrier::measured(const std::vector<std::string>& nodes) {
   return out;
 }
 
-void* NodeCarrier::room(std::uint32_t to, std::size_t bytes) {
+void* NodeTransport::room(std::uint32_t to, std::size_t bytes) {
   return in_node_[to] != away ? shm_->room(in_node_[to], bytes) : mpi_->room(to, bytes);
 }
 
-void NodeCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+void NodeTransport::send(std::uint32_t to, core::Header* message, Owner& owner) {
   if (in_node_[to] != away)
     shm_->send(in_node_[to], message, owner);
   else
     mpi_->send(to, message, owner);
 }
 
-void NodeCarrier::flush() {
+void NodeTransport::flush() {
   if (shm_) shm_->flush();
   if (has_away_) mpi_->flush();
 }
 
-bool NodeCarrier::progress(Owner& owner) {
+bool NodeTransport::progress(Owner& owner) {
   bool did = shm_ && shm_->progress(owner);
   if (has_away_ && (!did || ++rounds_ % rounds_a_poll == 0)) did |= mpi_->progress(owner);
   return did;

@@ -8,16 +8,16 @@
 #include <memory>
 #include <optional>
 
-#include "chare/carrier_shm.hpp"
+#include "chare/transport_shm.hpp"
 
 namespace nigh::chare {
 
-class NodeCarrier final : public Carrier {
+class NodeTransport final : public Transport {
  public:
   // By all processes at the same time. Where a node's can't share memory (containers, a full /dev/shm) MPI
   // serves them, too. NIGH_MPI_FAKE_NODES=N: as if the processes were on N nodes, in blocks. Without
   // `framing` it is measured between nodes.
-  NodeCarrier(std::unique_ptr<Carrier> mpi, const std::optional<Framing>& framing);
+  NodeTransport(std::unique_ptr<Transport> mpi, const std::optional<Framing>& framing);
 
   std::vector<std::string> exchange(const std::string& mine) override { return mpi_->exchange(mine); }
   void send(std::uint32_t to, core::Header* message, Owner& owner) override;
@@ -39,8 +39,8 @@ class NodeCarrier final : public Carrier {
   [[nodiscard]] Framing measured(const std::vector<std::string>& nodes);
 
   static constexpr std::uint32_t away = UINT32_MAX;
-  std::unique_ptr<Carrier> mpi_;
-  std::unique_ptr<ShmCarrier> shm_;
+  std::unique_ptr<Transport> mpi_;
+  std::unique_ptr<ShmTransport> shm_;
   std::vector<std::uint32_t> in_node_;  // of each process: its number among those of this node, or away
   bool has_away_ = false;
   std::string told_;

@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "chare/carrier_shm.hpp"
+#include "chare/transport_shm.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -38,7 +38,7 @@ tl::unexpected<Error> no_memory(std::size_t bytes, std::uint32_t processes, int 
 
 }  // namespace
 
-Result<std::unique_ptr<ShmCarrier>> ShmCarrier::make(std::uint32_t processes) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::make(std::uint32_t processes) {
   const std::size_t ring_bytes = bytes_of_ring(processes), rings = std::size_t{processes} * processes;
   const std::size_t bytes = rings * (sizeof(Ring) + ring_bytes);
   const std::string name = "/nigh-chare-" + std::to_string(::getpid());
@@ -58,10 +58,10 @@ Result<std::unique_ptr<ShmCarrier>> ShmCarrier::make(std::uint32_t processes) {
   auto owner = std::make_shared<Memory>(memory, bytes);
   owner->file = file;
   for (std::size_t i = 0; i < rings; ++i) new (static_cast<Ring*>(memory) + i) Ring;
-  return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes, std::move(owner), ring_bytes));
+  return std::unique_ptr<ShmTransport>(new ShmTransport(processes, std::move(owner), ring_bytes));
 }
 
-Result<std::unique_ptr<ShmCarrier>> ShmCarrier::open(const std::string& path, std::uint32_t processes) {
+Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const std::string& path, std::uint32_t processes) {
   const std::size_t ring_bytes = bytes_of_ring(processes);
   const std::size_t bytes = std::size_t{processes} * processes * (sizeof(Ring) + ring_bytes);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -72,29 +72,29 @@ Result<std::unique_ptr<ShmCarrier>> ShmCarrier::open(const std::string& path, st
   const int failed = errno;
   if (file >= 0) ::close(file);
   if (memory == MAP_FAILED) return fail(Errc::io, path + " can't be mapped", failed);
-  return std::unique_ptr<ShmCarrier>(
-      new ShmCarrier(processes, std::make_shared<Memory>(memory, bytes), ring_bytes));
+  return std::unique_ptr<ShmTransport>(
+      new ShmTransport(processes, std::make_shared<Memory>(memory, bytes), ring_bytes));
 }
 
-std::string ShmCarrier::path() const {
+std::string ShmTransport::path() const {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory_->file);
 }
 
-void ShmCarrier::close_path() {
+void ShmTransport::close_path() {
   if (memory_->file >= 0) ::close(std::exchange(memory_->file, -1));
 }
 
-std::unique_ptr<ShmCarrier> ShmCarrier::beside() const {
-  return std::unique_ptr<ShmCarrier>(new ShmCarrier(processes_, memory_, ring_bytes_));
+std::unique_ptr<ShmTransport> ShmTransport::beside() const {
+  return std::unique_ptr<ShmTransport>(new ShmTransport(processes_, memory_, ring_bytes_));
 }
 
-ShmCarrier::Memory::~Memory() {
+ShmTransport::Memory::~Memory() {
   ::munmap(data, bytes);
   if (file >= 0) ::close(file);
 }
 
 // Ring (from, to) is number from * processes + to; their bytes lie behind all of them.
-ShmCarrier::ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes)
+ShmTransport::ShmTransport(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes)
     : memory_(std::move(memory)),
       ring_bytes_(ring_bytes),
       out_(processes),
@@ -103,7 +103,7 @@ ShmCarrier::ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, 
   processes_ = neighbours_ = processes;
 }
 
-void ShmCarrier::become(std::uint32_t process, pid_t first) {
+void ShmTransport::become(std::uint32_t process, pid_t first) {
   process_ = neighbour_ = process;
   first_ = first;
   char* const bytes = reinterpret_cast<char*>(rings() + std::size_t{processes_} * processes_);
@@ -115,7 +115,7 @@ void ShmCarrier::become(std::uint32_t process, pid_t first) {
   }
 }
 
-std::size_t ShmCarrier::put(Out& out, const char* from, std::size_t bytes) {
+std::size_t ShmTransport::put(Out& out, const char* from, std::size_t bytes) {
   if (out.written + bytes - out.read > ring_bytes_) out.read = out.ring->read.load(std::memory_order_acquire);
   const std::size_t now = std::min<std::size_t>(bytes, ring_bytes_ - (out.written - out.read));
   const std::size_t at = out.written & (ring_bytes_ - 1), first = std::min(now, ring_bytes_ - at);
@@ -125,7 +125,7 @@ std::size_t ShmCarrier::put(Out& out, const char* from, std::size_t bytes) {
   return now;
 }
 
-std::size_t ShmCarrier::get(In& in, std::uint64_t written, char* to, std::size_t bytes) const {
+std::size_t ShmTransport::get(In& in, std::uint64_t written, char* to, std::size_t bytes) const {
   const std::size_t now = std::min<std::size_t>(bytes, written - in.read);
   const std::size_t at = in.read & (ring_bytes_ - 1), first = std::min(now, ring_bytes_ - at);
   std::memcpy(to, in.bytes + at, first);
@@ -134,12 +134,12 @@ std::size_t ShmCarrier::get(In& in, std::uint64_t written, char* to, std::size_t
   return now;
 }
 
-void ShmCarrier::publish(Out& out) {
+void ShmTransport::publish(Out& out) {
   out.ring->written.store(out.written, std::memory_order_release);
   out.published = out.written;
 }
 
-std::vector<std::string> ShmCarrier::exchange(const std::string& mine) {
+std::vector<std::string> ShmTransport::exchange(const std::string& mine) {
   std::vector<std::string> all(processes_);
   all[process_] = mine;
   std::string sent(sizeof(std::uint64_t), 0);
@@ -179,7 +179,7 @@ std::vector<std::string> ShmCarrier::exchange(const std::string& mine) {
 }
 
 // The rest of the first message that waits. True: some of it went.
-bool ShmCarrier::go_on(Out& out, Owner& owner) {
+bool ShmTransport::go_on(Out& out, Owner& owner) {
   bool did = false;
   while (!out.waiting.empty()) {
     core::Header* const message = out.waiting.front();
@@ -196,7 +196,7 @@ bool ShmCarrier::go_on(Out& out, Owner& owner) {
   return did;
 }
 
-void ShmCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
+void ShmTransport::send(std::uint32_t to, core::Header* message, Owner& owner) {
   Out& out = out_[to];
   out.waiting.push_back(message);
   ++unsent_;
@@ -206,7 +206,7 @@ void ShmCarrier::send(std::uint32_t to, core::Header* message, Owner& owner) {
   out.staged = true;
 }
 
-void ShmCarrier::flush() {
+void ShmTransport::flush() {
   for (const std::uint32_t to : staged_) {
     out_[to].staged = false;
     if (out_[to].written != out_[to].published) publish(out_[to]);
@@ -214,7 +214,7 @@ void ShmCarrier::flush() {
   staged_.clear();
 }
 
-bool ShmCarrier::take(In& in, Owner& owner) {
+bool ShmTransport::take(In& in, Owner& owner) {
   const std::uint64_t written = in.ring->written.load(std::memory_order_acquire);
   if (written == in.read) return false;
   for (unsigned count = 0; written != in.read && count < most_at_once; ++count) {
@@ -238,7 +238,7 @@ bool ShmCarrier::take(In& in, Owner& owner) {
   return true;
 }
 
-bool ShmCarrier::progress(Owner& owner) {
+bool ShmTransport::progress(Owner& owner) {
   bool did = false;
   for (std::uint32_t other = 0; other < processes_; ++other) {
     if (other == process_) continue;
@@ -252,14 +252,14 @@ bool ShmCarrier::progress(Owner& owner) {
   return did;
 }
 
-void ShmCarrier::reap(Child& child, bool waits) {
+void ShmTransport::reap(Child& child, bool waits) {
   int status = 0;
   if (child.pid <= 0 || child.status >= 0 || ::waitpid(child.pid, &status, waits ? 0 : WNOHANG) <= 0) return;
   child.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 // The first asks the system about those it forked, and marks it at the ring that nobody uses.
-bool ShmCarrier::is_dead(std::uint32_t process) {
+bool ShmTransport::is_dead(std::uint32_t process) {
   Ring& mark = rings()[std::size_t{process} * processes_ + process];
   if (process_ == 0) {
     reap(children_[process], false);
@@ -274,12 +274,12 @@ bool ShmCarrier::is_dead(std::uint32_t process) {
   return dead;
 }
 
-int ShmCarrier::status_of(std::uint32_t process) {
+int ShmTransport::status_of(std::uint32_t process) {
   reap(children_[process], true);
   return std::max(children_[process].status, 0);
 }
 
-void ShmCarrier::abandon() {
+void ShmTransport::abandon() {
   if (process_ != 0) ::_exit(1);
   for (Child& child : children_) {
     if (child.pid <= 0 || child.status >= 0) continue;

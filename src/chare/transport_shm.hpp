@@ -13,21 +13,21 @@
 #include <memory>
 
 #include "base/result.hpp"
-#include "chare/carrier.hpp"
+#include "chare/transport.hpp"
 #include "message/atomic.hpp"
 
 namespace nigh::chare {
 
-class ShmCarrier final : public Carrier {
+class ShmTransport final : public Transport {
  public:
   // Before the others are forked, or for others to open(). Errors: no memory (a full /dev/shm).
-  static Result<std::unique_ptr<ShmCarrier>> make(std::uint32_t processes);
+  static Result<std::unique_ptr<ShmTransport>> make(std::uint32_t processes);
   // Opens the file of another process of this user and node, while that has it open. Errors: io.
-  static Result<std::unique_ptr<ShmCarrier>> open(const std::string& path, std::uint32_t processes);
+  static Result<std::unique_ptr<ShmTransport>> open(const std::string& path, std::uint32_t processes);
   [[nodiscard]] std::string path() const;
   void close_path();
   // Another process's end, in this one: for tests.
-  [[nodiscard]] std::unique_ptr<ShmCarrier> beside() const;
+  [[nodiscard]] std::unique_ptr<ShmTransport> beside() const;
   // This is process `process` from now on; `first` is the pid of the first.
   void become(std::uint32_t process, pid_t first);
   // At the first: that it has forked another; whether one has ended, with its status (128 + signal).
@@ -78,7 +78,7 @@ class ShmCarrier final : public Carrier {
     int file = -1;  // that others may open
   };
 
-  ShmCarrier(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes);
+  ShmTransport(std::uint32_t processes, std::shared_ptr<Memory> memory, std::size_t ring_bytes);
   std::size_t put(Out& out, const char* from, std::size_t bytes);
   std::size_t get(In& in, std::uint64_t written, char* to, std::size_t bytes) const;
   void publish(Out& out);

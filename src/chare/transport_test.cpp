@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "chare/carrier_shm.hpp"
+#include "chare/transport_shm.hpp"
 
 namespace nigh::chare {
 
@@ -44,15 +44,15 @@ Header* made(std::uint32_t from, std::uint32_t to, std::uint32_t number) {
   return out;
 }
 
-struct Owner final : Carrier::Owner {
-  explicit Owner(Carrier& carrier) : carrier(carrier), next(carrier.processes()) {}
+struct Owner final : Transport::Owner {
+  explicit Owner(Transport& transport) : transport(transport), next(transport.processes()) {}
   Header* memory(std::size_t bytes) override {
     if (++asked % 13 == 0) return nullptr;  // now and then there is none: it is asked again
     return message_of(bytes);
   }
   void came(Header* message) override {
     const std::uint32_t from = message->array;
-    Header* const wanted = made(from, carrier.process(), next[from]++);
+    Header* const wanted = made(from, transport.process(), next[from]++);
     same = same && message->bytes() == wanted->bytes() && message->element == wanted->element &&
            std::memcmp(message + 1, wanted + 1, wanted->bytes() - sizeof(Header)) == 0;
     std::free(message);
@@ -60,7 +60,7 @@ struct Owner final : Carrier::Owner {
     ++count;
   }
   void sent(void* message) override { std::free(message); }
-  Carrier& carrier;
+  Transport& transport;
   std::vector<std::uint32_t> next;
   unsigned asked = 0, count = 0;
   bool same = true;
@@ -68,45 +68,45 @@ struct Owner final : Carrier::Owner {
 
 }  // namespace
 
-TEST(ShmCarrier, AllComeInTheirOrder) {
+TEST(ShmTransport, AllComeInTheirOrder) {
   constexpr std::uint32_t processes = 3, messages = 400;
-  auto first = ShmCarrier::make(processes);
+  auto first = ShmTransport::make(processes);
   ASSERT_TRUE(first) << first.error().message;
-  std::vector<std::unique_ptr<ShmCarrier>> ends;
+  std::vector<std::unique_ptr<ShmTransport>> ends;
   for (std::uint32_t p = 1; p < processes; ++p) ends.push_back((*first)->beside());
   ends.insert(ends.begin(), std::move(*first));
   std::vector<std::thread> threads;
   for (std::uint32_t p = 0; p < processes; ++p)
     threads.emplace_back([&, p] {
-      ShmCarrier& carrier = *ends[p];
-      carrier.become(p, ::getppid());
+      ShmTransport& transport = *ends[p];
+      transport.become(p, ::getppid());
       const std::string mine(1000 * p + 3, static_cast<char>('a' + p));
-      const std::vector<std::string> all = carrier.exchange(mine);
+      const std::vector<std::string> all = transport.exchange(mine);
       for (std::uint32_t other = 0; other < processes; ++other)
         EXPECT_EQ(all[other], std::string(1000 * other + 3, static_cast<char>('a' + other)));
-      Owner owner(carrier);
+      Owner owner(transport);
       for (std::uint32_t number = 0; number < messages; ++number) {
         for (std::uint32_t to = 0; to < processes; ++to)
-          if (to != p) carrier.send(to, made(p, to, number), owner);
-        if (number % 3 == 0) carrier.flush();
-        if (number % 4 != p) carrier.progress(owner);
+          if (to != p) transport.send(to, made(p, to, number), owner);
+        if (number % 3 == 0) transport.flush();
+        if (number % 4 != p) transport.progress(owner);
       }
-      carrier.flush();
-      while (owner.count < (processes - 1) * messages || !carrier.all_sent())
-        if (!carrier.progress(owner)) std::this_thread::yield();
+      transport.flush();
+      while (owner.count < (processes - 1) * messages || !transport.all_sent())
+        if (!transport.progress(owner)) std::this_thread::yield();
       EXPECT_TRUE(owner.same);
-      EXPECT_FALSE(carrier.progress(owner));
+      EXPECT_FALSE(transport.progress(owner));
     });
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(ShmCarrier, ThereIsAWordForNoMemory) {
+TEST(ShmTransport, ThereIsAWordForNoMemory) {
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit little{1 << 16, before.rlim_max};
   const auto old = std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &little);
-  const auto none = ShmCarrier::make(2);
+  const auto none = ShmTransport::make(2);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old);
   ASSERT_FALSE(none);

@@ -66,7 +66,7 @@ message::Outcome blocking_call(Function function, CommState& state, Prepared& p)
     coll.leave();
     if (outcome == Outcome::ok && p.unpacks() && !finish(p)) outcome = Outcome::no_memory;
   }
-  count(function, Fate::covered, received(p));
+  count(function, Reason::covered, received(p));
   return outcome;
 }
 
@@ -74,28 +74,28 @@ message::Outcome blocking_call(Function function, CommState& state, Prepared& p)
 template <class Prepare, class Bytes, class Library>
 int blocking(Function function, MPI_Comm comm, Prepare prepare, Bytes bytes, Library library) {
   CommState* state = comm_state(comm);
-  Fate fate;
+  Reason reason;
   if (!ours(state)) [[unlikely]] {
-    fate = fate_of(state);
+    reason = fate_of(state);
   } else {
     message::Outcome outcome = message::Outcome::pending;
     {  // nothing is held when an error is raised
       Prepared p;
       p.members = state->size;
       p.member = state->rank;
-      fate = prepare(p);
-      if (fate == Fate::covered && !p.bad_buffer) [[likely]]
+      reason = prepare(p);
+      if (reason == Reason::covered && !p.bad_buffer) [[likely]]
         outcome = blocking_call(function, *state, p);
     }
     if (outcome == message::Outcome::ok) [[likely]]
       return MPI_SUCCESS;
     if (outcome != message::Outcome::pending) return raise(comm, outcome);
   }
-  if (fate == Fate::covered) fate = Fate::other;
-  count(function, fate);
+  if (reason == Reason::covered) reason = Reason::other;
+  count(function, reason);
   const Away away;
   const int error = library();
-  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes(members_of(comm)));
+  if (error == MPI_SUCCESS) count_bytes(function, reason, bytes(members_of(comm)));
   return error;
 }
 
@@ -103,23 +103,23 @@ template <class Prepare, class Bytes, class Library>
 int non_blocking(Function function, MPI_Comm comm, MPI_Request* request, Prepare prepare, Bytes bytes,
                  Library library) {
   CommState* state = comm_state(comm);
-  Fate fate;
+  Reason reason;
   if (!ours(state) || request == nullptr) [[unlikely]] {
-    fate = fate_of(state);
+    reason = fate_of(state);
   } else if (Nbc* call = new_nbc(*state); call == nullptr) {
     return raise(comm, message::Outcome::no_memory);
   } else {
-    fate = prepare(call->prepared);
-    if (fate == Fate::covered && !call->prepared.bad_buffer) [[likely]] {
-      count(function, Fate::covered, received(call->prepared));
+    reason = prepare(call->prepared);
+    if (reason == Reason::covered && !call->prepared.bad_buffer) [[likely]] {
+      count(function, Reason::covered, received(call->prepared));
       return start_nbc(call, comm, request);
     }
     drop_nbc(call);
   }
-  if (fate == Fate::covered) fate = Fate::other;
-  count(function, fate);
+  if (reason == Reason::covered) reason = Reason::other;
+  count(function, reason);
   const int error = library();
-  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes(members_of(comm)));
+  if (error == MPI_SUCCESS) count_bytes(function, reason, bytes(members_of(comm)));
   return error;
 }
 
@@ -190,9 +190,9 @@ int sources_of(MPI_Comm comm) {
   return sources;
 }
 
-Fate fate_of(const CommState* state) {
-  if (state == nullptr) return Fate::foreign;
-  return state->inter ? Fate::inter : state->hierarchy != nullptr ? Fate::distant : state->why;
+Reason fate_of(const CommState* state) {
+  if (state == nullptr) return Reason::foreign;
+  return state->inter ? Reason::inter : state->hierarchy != nullptr ? Reason::distant : state->why;
 }
 
 }  // namespace coll
@@ -257,7 +257,7 @@ int nigh_mpi_Barrier(MPI_Comm comm) {
   group.enter();
   const message::Outcome outcome = group.group->run(call);
   group.leave();
-  count(Function::Barrier, Fate::covered);
+  count(Function::Barrier, Reason::covered);
   return outcome == message::Outcome::ok ? MPI_SUCCESS : raise(comm, outcome);
 }
 
@@ -266,7 +266,7 @@ int nigh_mpi_Ibarrier(MPI_Comm comm, MPI_Request* request) {
       Function::Ibarrier, comm, request,
       [](Prepared& p) {
         p.call.kind = message::Kind::barrier;
-        return Fate::covered;
+        return Reason::covered;
       },
       [](Members) { return std::uint64_t{0}; }, [&] { return real().Ibarrier(comm, request); });
 }

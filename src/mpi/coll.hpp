@@ -144,8 +144,8 @@ bool unpacks_opaque(const Prepared& p);  // only the library can do that
 // Bytes that the call brings to this rank.
 std::uint64_t received(const Prepared& p);
 
-// The fate of calls on a communicator whose collectives are not ours.
-Fate fate_of(const CommState* state);
+// The reason of calls on a communicator whose collectives are not ours.
+Reason fate_of(const CommState* state);
 
 bool ours_now(CommState& state);  // after the members have met
 // True if calls on this communicator are ours.

@@ -31,18 +31,18 @@ class Persistent : public Nbc {
   }
   // All members call it. What it returns else than `covered`, and `covered` too, holds for all of them,
   // except where a member leaves wrong arguments to the library.
-  Fate make() {
-    Fate fate = prepare_again();
-    if (fate == Fate::covered && prepared.bad_buffer) fate = Fate::other;
-    if (fate != Fate::covered) return announce_none(who_.context) ? fate : Fate::memory;
+  Reason make() {
+    Reason reason = prepare_again();
+    if (reason == Reason::covered && prepared.bad_buffer) reason = Reason::other;
+    if (reason != Reason::covered) return announce_none(who_.context) ? reason : Reason::memory;
     message::Cells* cells = nullptr;
-    if (!announce(who_.context, who_.seats.size(), cells)) return Fate::memory;
+    if (!announce(who_.context, who_.seats.size(), cells)) return Reason::memory;
     coll_->group = meet(who_, cells);
-    return coll_->group != nullptr ? Fate::covered : Fate::memory;
+    return coll_->group != nullptr ? Reason::covered : Reason::memory;
   }
   int start() override {
-    if (prepare_again() != Fate::covered) prepared.no_memory = true;  // it was, when it was made
-    count(function_, Fate::covered, received(prepared));
+    if (prepare_again() != Reason::covered) prepared.no_memory = true;  // it was, when it was made
+    count(function_, Reason::covered, received(prepared));
     let_library_drive();
     coll_->enter();
     begin();
@@ -62,8 +62,8 @@ class Persistent : public Nbc {
   }
 
  private:
-  virtual Fate prepare(Prepared& p) = 0;
-  Fate prepare_again() {
+  virtual Reason prepare(Prepared& p) = 0;
+  Reason prepare_again() {
     const int members = prepared.members;
     prepared.~Prepared();
     new (&prepared) Prepared;
@@ -86,7 +86,7 @@ class PersistentCall final : public Persistent {
       : Persistent(state, function, number), prepare_(prepare) {}
 
  private:
-  Fate prepare(Prepared& p) override { return prepare_(p); }
+  Reason prepare(Prepared& p) override { return prepare_(p); }
   Prepare prepare_;
 };
 
@@ -94,17 +94,17 @@ template <class Prepare, class Library>
 int persistent(Function function, MPI_Comm comm, MPI_Request* request, const Prepare& prepare,
                Library library) {
   CommState* state = comm_state(comm);
-  Fate fate;
+  Reason reason;
   if (!ours(state) || request == nullptr) {
-    fate = fate_of(state);
+    reason = fate_of(state);
   } else {
     auto* call = new PersistentCall<Prepare>(*state, function, ++state->made, prepare);
-    fate = call->make();
-    if (fate == Fate::covered && adopt(call, request)) return MPI_SUCCESS;
+    reason = call->make();
+    if (reason == Reason::covered && adopt(call, request)) return MPI_SUCCESS;
     call->release();
-    if (fate == Fate::covered) return raise(comm, message::Outcome::no_memory);
+    if (reason == Reason::covered) return raise(comm, message::Outcome::no_memory);
   }
-  count(function, fate);
+  count(function, reason);
   const Away away;
   return library();
 }
@@ -135,7 +135,7 @@ int nigh_mpi_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
       Function::Barrier_init, comm, request,
       [](Prepared& p) {
         p.call.kind = nigh::message::Kind::barrier;
-        return Fate::covered;
+        return Reason::covered;
       },
       [&] { return real().Barrier_init(comm, info, request); });
 }

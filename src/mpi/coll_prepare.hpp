@@ -101,10 +101,10 @@ Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displac
 // The type of one block of MPI_Alltoallw; nullptr: the library refuses it.
 TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, bool sends);
 
-// For MPI_Alltoallw: displacements in bytes. `fate`: covered, or the reason why the call is not ours.
+// For MPI_Alltoallw: displacements in bytes. `reason`: covered, or the reason why the call is not ours.
 template <class Count, class Displacement>
 Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements,
-                   const MPI_Datatype* types, bool sends, Fate& fate) {
+                   const MPI_Datatype* types, bool sends, Reason& reason) {
   Blocks blocks;
   const auto n = static_cast<std::size_t>(p.members);
   static_assert(sizeof(TypeInfo*) == sizeof(std::size_t));
@@ -114,7 +114,7 @@ Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displac
   for (std::size_t i = 0; i < n && !p.no_memory; ++i) {
     blocks.places[i] = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(displacements[i]));
     blocks.each[i] = block_type(p, types[i], blocks.counts[i], sends);
-    if (blocks.each[i] == nullptr) return fate = Fate::type, blocks;
+    if (blocks.each[i] == nullptr) return reason = Reason::type, blocks;
     blocks.contiguous &= blocks.each[i]->contiguous;
   }
   return blocks;
@@ -132,137 +132,137 @@ MPI_Count most_of(const Prepared& p, const Count* counts) {
 // --- the functions ---
 
 template <class Count>
-Fate prepare_Bcast(Prepared& p, void* buffer, Count count, MPI_Datatype type, int root) {
+Reason prepare_Bcast(Prepared& p, void* buffer, Count count, MPI_Datatype type, int root) {
   TypeInfo* info = p.info(type);
-  if (info == nullptr) return Fate::type;
-  if (count < 0 || root < 0 || root >= p.members) return Fate::other;
-  if (misplaced(p, Form::bcast, buffer, count)) return Fate::other;
-  if (!usable(p, Form::bcast, nullptr, info)) return Fate::type;
+  if (info == nullptr) return Reason::type;
+  if (count < 0 || root < 0 || root >= p.members) return Reason::other;
+  if (misplaced(p, Form::bcast, buffer, count)) return Reason::other;
+  if (!usable(p, Form::bcast, nullptr, info)) return Reason::type;
   p.call.kind = message::Kind::bcast;
   p.call.root = root;
   p.call.bytes = bytes_of(count, *info);
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+  if (p.call.bytes == 0) return p.nothing = true, Reason::covered;
   if (root == p.member) {
     p.call.send = send_piece(p, buffer, count, *info);
     p.call.receive = const_cast<void*>(p.call.send);
   } else {
     p.call.receive = receive_piece(p, buffer, count, 1, *info, false);
   }
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count>
-Fate prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                    Count receive_count, MPI_Datatype receive_type, int root) {
-  if (root < 0 || root >= p.members) return Fate::other;
+Reason prepare_Gather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                      Count receive_count, MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Reason::other;
   const bool here = root == p.member;
   const bool in_place = here && send == MPI_IN_PLACE;
-  if (!here && send == MPI_IN_PLACE) return Fate::other;
+  if (!here && send == MPI_IN_PLACE) return Reason::other;
   TypeInfo* from = in_place ? nullptr : p.info(send_type);
   TypeInfo* to = here ? p.info(receive_type) : nullptr;
-  if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
-  if (!usable(p, Form::gather, from, to)) return Fate::type;
-  if ((!in_place && send_count < 0) || (here && receive_count < 0)) return Fate::other;
-  if (here && misplaced(p, Form::gather, receive, receive_count)) return Fate::other;
+  if ((!in_place && from == nullptr) || (here && to == nullptr)) return Reason::type;
+  if (!usable(p, Form::gather, from, to)) return Reason::type;
+  if ((!in_place && send_count < 0) || (here && receive_count < 0)) return Reason::other;
+  if (here && misplaced(p, Form::gather, receive, receive_count)) return Reason::other;
   p.call.kind = message::Kind::gather;
   p.call.root = root;
   p.call.bytes = here ? bytes_of(receive_count, *to) : bytes_of(send_count, *from);
   if (here && send_type == receive_type && send_count == receive_count &&
       aliased(p, Form::gather, send, block(receive, p.member, p.call.bytes), send_count))
-    return Fate::other;
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+    return Reason::other;
+  if (p.call.bytes == 0) return p.nothing = true, Reason::covered;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   if (here) p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count, class Displacement>
-Fate prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                     const Count* receive_counts, const Displacement* displacements,
-                     MPI_Datatype receive_type, int root) {
-  if (root < 0 || root >= p.members) return Fate::other;
+Reason prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                       const Count* receive_counts, const Displacement* displacements,
+                       MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Reason::other;
   const bool here = root == p.member;
   const bool in_place = here && send == MPI_IN_PLACE;
-  if (!here && send == MPI_IN_PLACE) return Fate::other;
+  if (!here && send == MPI_IN_PLACE) return Reason::other;
   TypeInfo* from = in_place ? nullptr : p.info(send_type);
   TypeInfo* to = here ? p.info(receive_type) : nullptr;
-  if ((!in_place && from == nullptr) || (here && to == nullptr)) return Fate::type;
-  if (!usable(p, Form::gatherv, from, to)) return Fate::type;
-  if (!in_place && send_count < 0) return Fate::other;
+  if ((!in_place && from == nullptr) || (here && to == nullptr)) return Reason::type;
+  if (!usable(p, Form::gatherv, from, to)) return Reason::type;
+  if (!in_place && send_count < 0) return Reason::other;
   if (here && (receive_counts == nullptr || displacements == nullptr ||
                misplaced(p, Form::gatherv, receive, most_of(p, receive_counts))))
-    return Fate::other;
+    return Reason::other;
   if (here && send_type == receive_type && send_count != 0 && receive_counts[p.member] != 0 &&
       aliased(p, Form::gatherv, send, block(receive, displacements[p.member], to->size), send_count))
-    return Fate::other;
+    return Reason::other;
   p.call.kind = message::Kind::gather;
   p.call.root = root;
   p.call.bytes = in_place ? 0 : bytes_of(send_count, *from);
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
-  if (!here) return Fate::covered;
+  if (!here) return Reason::covered;
   const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
-  if (blocks.bad) return Fate::other;
-  if (p.no_memory) return Fate::covered;
+  if (blocks.bad) return Reason::other;
+  if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;
   if (side.bytes != nullptr) p.call.bytes = side.bytes[p.member];
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count>
-Fate prepare_Scatter(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                     Count receive_count, MPI_Datatype receive_type, int root) {
-  if (root < 0 || root >= p.members) return Fate::other;
+Reason prepare_Scatter(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
+                       Count receive_count, MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Reason::other;
   const bool here = root == p.member;
   const bool in_place = here && receive == MPI_IN_PLACE;
-  if (!here && receive == MPI_IN_PLACE) return Fate::other;
+  if (!here && receive == MPI_IN_PLACE) return Reason::other;
   TypeInfo* from = here ? p.info(send_type) : nullptr;
   TypeInfo* to = in_place ? nullptr : p.info(receive_type);
-  if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
-  if (!usable(p, Form::scatter, from, to)) return Fate::type;
-  if ((here && send_count < 0) || (!in_place && receive_count < 0)) return Fate::other;
-  if (here && misplaced(p, Form::scatter, send, send_count)) return Fate::other;
+  if ((here && from == nullptr) || (!in_place && to == nullptr)) return Reason::type;
+  if (!usable(p, Form::scatter, from, to)) return Reason::type;
+  if ((here && send_count < 0) || (!in_place && receive_count < 0)) return Reason::other;
+  if (here && misplaced(p, Form::scatter, send, send_count)) return Reason::other;
   p.call.kind = message::Kind::scatter;
   p.call.root = root;
   p.call.bytes = here ? bytes_of(send_count, *from) : bytes_of(receive_count, *to);
   if (here && send_type == receive_type && send_count == receive_count &&
       aliased(p, Form::scatter, receive, block(send, p.member, p.call.bytes), receive_count))
-    return Fate::other;
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+    return Reason::other;
+  if (p.call.bytes == 0) return p.nothing = true, Reason::covered;
   if (here) p.call.send = send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
   p.call.receive = in_place ? const_cast<void*>(message::in_place)
                             : receive_piece(p, receive, receive_count, 1, *to, false);
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count, class Displacement>
-Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
-                      const Displacement* displacements, MPI_Datatype send_type, void* receive,
-                      Count receive_count, MPI_Datatype receive_type, int root) {
-  if (root < 0 || root >= p.members) return Fate::other;
+Reason prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
+                        const Displacement* displacements, MPI_Datatype send_type, void* receive,
+                        Count receive_count, MPI_Datatype receive_type, int root) {
+  if (root < 0 || root >= p.members) return Reason::other;
   const bool here = root == p.member;
   const bool in_place = here && receive == MPI_IN_PLACE;
-  if (!here && receive == MPI_IN_PLACE) return Fate::other;
+  if (!here && receive == MPI_IN_PLACE) return Reason::other;
   TypeInfo* from = here ? p.info(send_type) : nullptr;
   TypeInfo* to = in_place ? nullptr : p.info(receive_type);
-  if ((here && from == nullptr) || (!in_place && to == nullptr)) return Fate::type;
-  if (!usable(p, Form::scatterv, from, to)) return Fate::type;
-  if (!in_place && receive_count < 0) return Fate::other;
+  if ((here && from == nullptr) || (!in_place && to == nullptr)) return Reason::type;
+  if (!usable(p, Form::scatterv, from, to)) return Reason::type;
+  if (!in_place && receive_count < 0) return Reason::other;
   if (here && (send_counts == nullptr || displacements == nullptr ||
                misplaced(p, Form::scatterv, send, most_of(p, send_counts))))
-    return Fate::other;
+    return Reason::other;
   if (here && send_type == receive_type && receive_count != 0 && send_counts[p.member] != 0 &&
       aliased(p, Form::scatterv, receive, block(send, displacements[p.member], from->size), receive_count))
-    return Fate::other;
+    return Reason::other;
   p.call.kind = message::Kind::scatter;
   p.call.root = root;
   p.call.bytes = in_place ? 0 : bytes_of(receive_count, *to);
   if (here) {
     const Blocks blocks = read_blocks(p, send_counts, displacements, *from);
-    if (blocks.bad) return Fate::other;
-    if (p.no_memory) return Fate::covered;
+    if (blocks.bad) return Reason::other;
+    if (p.no_memory) return Reason::covered;
     const Side side = send_blocks(p, send, blocks);
     p.call.send = side.base;
     p.call.send_bytes = side.bytes;
@@ -271,147 +271,147 @@ Fate prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
   }
   p.call.receive = in_place ? const_cast<void*>(message::in_place)
                             : receive_piece(p, receive, receive_count, 1, *to, false);
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count>
-Fate prepare_Allgather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                       Count receive_count, MPI_Datatype receive_type) {
+Reason prepare_Allgather(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type,
+                         void* receive, Count receive_count, MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
   TypeInfo* from = in_place ? nullptr : p.info(send_type);
   TypeInfo* to = p.info(receive_type);
-  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
-  if (!usable(p, Form::allgather, from, to)) return Fate::type;
-  if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
-  if (misplaced(p, Form::allgather, receive, receive_count)) return Fate::other;
+  if ((!in_place && from == nullptr) || to == nullptr) return Reason::type;
+  if (!usable(p, Form::allgather, from, to)) return Reason::type;
+  if ((!in_place && send_count < 0) || receive_count < 0) return Reason::other;
+  if (misplaced(p, Form::allgather, receive, receive_count)) return Reason::other;
   p.call.kind = message::Kind::allgather;
   p.call.bytes = bytes_of(receive_count, *to);
   if (send_type == receive_type && send_count == receive_count &&
       aliased(p, Form::allgather, send, block(receive, p.member, p.call.bytes), send_count))
-    return Fate::other;
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+    return Reason::other;
+  if (p.call.bytes == 0) return p.nothing = true, Reason::covered;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count, class Displacement>
-Fate prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type,
-                        void* receive, const Count* receive_counts, const Displacement* displacements,
-                        MPI_Datatype receive_type) {
+Reason prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type,
+                          void* receive, const Count* receive_counts, const Displacement* displacements,
+                          MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
   TypeInfo* from = in_place ? nullptr : p.info(send_type);
   TypeInfo* to = p.info(receive_type);
-  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
-  if (!usable(p, Form::allgatherv, from, to)) return Fate::type;
+  if ((!in_place && from == nullptr) || to == nullptr) return Reason::type;
+  if (!usable(p, Form::allgatherv, from, to)) return Reason::type;
   if ((!in_place && send_count < 0) || receive_counts == nullptr || displacements == nullptr ||
       misplaced(p, Form::allgatherv, receive, most_of(p, receive_counts)))
-    return Fate::other;
+    return Reason::other;
   if (send_type == receive_type && send_count != 0 && receive_counts[p.member] != 0 &&
       aliased(p, Form::allgatherv, send, block(receive, displacements[p.member], to->size), send_count))
-    return Fate::other;
+    return Reason::other;
   p.call.kind = message::Kind::allgather;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
-  if (blocks.bad) return Fate::other;
-  if (p.no_memory) return Fate::covered;
+  if (blocks.bad) return Reason::other;
+  if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;
   if (side.bytes != nullptr) p.call.bytes = side.bytes[p.member];
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count>
-Fate prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type, void* receive,
-                      Count receive_count, MPI_Datatype receive_type) {
+Reason prepare_Alltoall(Prepared& p, const void* send, Count send_count, MPI_Datatype send_type,
+                        void* receive, Count receive_count, MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
   TypeInfo* from = in_place ? nullptr : p.info(send_type);
   TypeInfo* to = p.info(receive_type);
-  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
-  if (!usable(p, Form::alltoall, from, to)) return Fate::type;
-  if ((!in_place && send_count < 0) || receive_count < 0) return Fate::other;
-  if (misplaced(p, Form::alltoall, receive, receive_count)) return Fate::other;
+  if ((!in_place && from == nullptr) || to == nullptr) return Reason::type;
+  if (!usable(p, Form::alltoall, from, to)) return Reason::type;
+  if ((!in_place && send_count < 0) || receive_count < 0) return Reason::other;
+  if (misplaced(p, Form::alltoall, receive, receive_count)) return Reason::other;
   p.call.kind = message::Kind::alltoall;
   p.call.bytes = bytes_of(receive_count, *to);
-  if (compares_lengths() && !in_place && bytes_of(send_count, *from) != p.call.bytes) return Fate::other;
+  if (compares_lengths() && !in_place && bytes_of(send_count, *from) != p.call.bytes) return Reason::other;
   if (send_type == receive_type && send_count == receive_count &&
       aliased(p, Form::alltoall, send, receive, send_count))
-    return Fate::other;
-  if (p.call.bytes == 0) return p.nothing = true, Fate::covered;
+    return Reason::other;
+  if (p.call.bytes == 0) return p.nothing = true, Reason::covered;
   p.call.send = in_place ? message::in_place
                          : send_piece(p, send, static_cast<MPI_Count>(send_count) * p.members, *from);
   p.call.receive = receive_piece(p, receive, receive_count, p.members, *to, in_place);
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count, class Displacement>
-Fate prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
-                       const Displacement* send_displacements, MPI_Datatype send_type, void* receive,
-                       const Count* receive_counts, const Displacement* receive_displacements,
-                       MPI_Datatype receive_type) {
+Reason prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts,
+                         const Displacement* send_displacements, MPI_Datatype send_type, void* receive,
+                         const Count* receive_counts, const Displacement* receive_displacements,
+                         MPI_Datatype receive_type) {
   const bool in_place = send == MPI_IN_PLACE;
   TypeInfo* from = in_place ? nullptr : p.info(send_type);
   TypeInfo* to = p.info(receive_type);
-  if ((!in_place && from == nullptr) || to == nullptr) return Fate::type;
-  if (!usable(p, Form::alltoallv, from, to)) return Fate::type;
+  if ((!in_place && from == nullptr) || to == nullptr) return Reason::type;
+  if (!usable(p, Form::alltoallv, from, to)) return Reason::type;
   if ((!in_place && (send_counts == nullptr || send_displacements == nullptr)) || receive_counts == nullptr ||
       receive_displacements == nullptr || misplaced(p, Form::alltoallv, receive, most_of(p, receive_counts)))
-    return Fate::other;
+    return Reason::other;
   if (compares_lengths() && !in_place &&
       bytes_of(send_counts[p.member], *from) != bytes_of(receive_counts[p.member], *to))
-    return Fate::other;
+    return Reason::other;
   if (send_type == receive_type && send_counts == receive_counts &&
       aliased(p, Form::alltoallv, send, receive, most_of(p, send_counts)))
-    return Fate::other;
+    return Reason::other;
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
   if (!in_place) {
     const Blocks blocks = read_blocks(p, send_counts, send_displacements, *from);
-    if (blocks.bad) return Fate::other;
-    if (p.no_memory) return Fate::covered;
+    if (blocks.bad) return Reason::other;
+    if (p.no_memory) return Reason::covered;
     const Side side = send_blocks(p, send, blocks);
     p.call.send = side.base;
     p.call.send_bytes = side.bytes;
     p.call.send_offsets = side.offsets;
   }
   const Blocks blocks = read_blocks(p, receive_counts, receive_displacements, *to);
-  if (blocks.bad) return Fate::other;
-  if (p.no_memory) return Fate::covered;
+  if (blocks.bad) return Reason::other;
+  if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;
-  return Fate::covered;
+  return Reason::covered;
 }
 
 template <class Count, class Displacement>
-Fate prepare_Alltoallw(Prepared& p, const void* send, const Count* send_counts,
-                       const Displacement* send_displacements, const MPI_Datatype* send_types, void* receive,
-                       const Count* receive_counts, const Displacement* receive_displacements,
-                       const MPI_Datatype* receive_types) {
+Reason prepare_Alltoallw(Prepared& p, const void* send, const Count* send_counts,
+                         const Displacement* send_displacements, const MPI_Datatype* send_types,
+                         void* receive, const Count* receive_counts,
+                         const Displacement* receive_displacements, const MPI_Datatype* receive_types) {
   const bool in_place = send == MPI_IN_PLACE;
   if ((!in_place && (send_counts == nullptr || send_displacements == nullptr || send_types == nullptr)) ||
       receive_counts == nullptr || receive_displacements == nullptr || receive_types == nullptr ||
       misplaced(p, Form::alltoallw, receive, most_of(p, receive_counts)))
-    return Fate::other;
+    return Reason::other;
   if (send_types == receive_types && send_counts == receive_counts &&
       aliased(p, Form::alltoallw, send, receive, most_of(p, send_counts)))
-    return Fate::other;
-  Fate fate = Fate::covered;
+    return Reason::other;
+  Reason reason = Reason::covered;
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
-  const Blocks to = read_blocks(p, receive_counts, receive_displacements, receive_types, false, fate);
-  if (fate != Fate::covered || to.bad) return fate == Fate::covered ? Fate::other : fate;
-  if (p.no_memory) return Fate::covered;
+  const Blocks to = read_blocks(p, receive_counts, receive_displacements, receive_types, false, reason);
+  if (reason != Reason::covered || to.bad) return reason == Reason::covered ? Reason::other : reason;
+  if (p.no_memory) return Reason::covered;
   if (!in_place) {
-    const Blocks from = read_blocks(p, send_counts, send_displacements, send_types, true, fate);
-    if (fate != Fate::covered || from.bad) return fate == Fate::covered ? Fate::other : fate;
-    if (p.no_memory) return Fate::covered;
+    const Blocks from = read_blocks(p, send_counts, send_displacements, send_types, true, reason);
+    if (reason != Reason::covered || from.bad) return reason == Reason::covered ? Reason::other : reason;
+    if (p.no_memory) return Reason::covered;
     if (compares_lengths() &&
         from.counts[p.member] * from.type(p.member).size != to.counts[p.member] * to.type(p.member).size)
-      return Fate::other;
+      return Reason::other;
     const Side side = send_blocks(p, send, from);
     p.call.send = side.base;
     p.call.send_bytes = side.bytes;
@@ -421,7 +421,7 @@ Fate prepare_Alltoallw(Prepared& p, const void* send, const Count* send_counts,
   p.call.receive = side.base;
   p.call.receive_bytes = side.bytes;
   p.call.receive_offsets = side.offsets;
-  return Fate::covered;
+  return Reason::covered;
 }
 
 }  // namespace nigh::mpi::coll

@@ -133,7 +133,7 @@ void drop_state(CommState& state) {
   state.coll = nullptr;
   state.together = false;
   state.context = state.made = state.windows = 0;
-  state.why = Fate::distant;
+  state.why = Reason::distant;
   state.world.clear();
   state.space.clear();
   const std::lock_guard guard(all.lock);

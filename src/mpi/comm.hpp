@@ -51,7 +51,7 @@ struct CommState {
   message::Group* group = nullptr;
   message::Cells* cells = nullptr;
   Hierarchy* hierarchy = nullptr;  // then `group` is this node's part only (nullptr: alone on its node)
-  Fate why = Fate::distant;        // without a group: what to count
+  Reason why = Reason::distant;    // without a group: what to count
   std::uint64_t made = 0;          // communicators made from this one: part of their contexts
   std::uint64_t windows = 0;       // the same of windows
   CommState* next = nullptr;       // among those to be used again

@@ -274,7 +274,7 @@ void part(Membership&& who, message::Cells* cells) {
 
 void announce_group(CommState& state) {
   if (announce(state.context, state.world.size(), state.cells)) {
-    if (!state.cells) state.why = Fate::memory;
+    if (!state.cells) state.why = Reason::memory;
     return;
   }
   say("no memory for a communicator's collectives");
@@ -282,7 +282,7 @@ void announce_group(CommState& state) {
 }
 
 void make_group(CommState& state, const std::vector<int>& members) {
-  state.why = members.size() < 2 ? Fate::alone : Fate::distant;
+  state.why = members.size() < 2 ? Reason::alone : Reason::distant;
   if (members.size() < 2 || !process().on(Part::coll)) return;
   std::vector<int> seats;
   state.together = all_here(members, seats);
@@ -298,7 +298,7 @@ void make_group(CommState& state, const std::vector<int>& members) {
 void meet_group(CommState& state) {
   state.group = meet(membership_of(state), state.cells);
   state.cells = nullptr;
-  if (!state.group) state.why = Fate::memory;
+  if (!state.group) state.why = Reason::memory;
 }
 
 void drop_group(CommState& state) {

@@ -42,7 +42,7 @@ int make(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) {
   CommState* state = comm_state(parent);
   const Away away;
   const int code = call();
-  count(function, state ? Fate::covered : Fate::foreign);
+  count(function, state ? Reason::covered : Reason::foreign);
   if (code == MPI_SUCCESS && state) make_state(*made, mix(state->context, ++state->made));
   return code;
 }
@@ -54,7 +54,7 @@ int copy(Function function, MPI_Comm parent, MPI_Comm* made, Call&& call) {
   const Away away;
   CommState* copied = state ? begin_copy(*state, mix(state->context, ++state->made)) : nullptr;
   const int code = call();
-  count(function, state ? Fate::covered : Fate::foreign);
+  count(function, state ? Reason::covered : Reason::foreign);
   if (copied) end_copy(*copied, code == MPI_SUCCESS ? *made : MPI_COMM_NULL);
   return code;
 }
@@ -87,13 +87,13 @@ int copy_later(Function function, MPI_Comm parent, MPI_Comm* made, MPI_Request* 
   CommState* state = comm_state(parent);
   CommState* copied =
       state && request && made ? begin_copy(*state, mix(state->context, ++state->made)) : nullptr;
-  count(function, copied ? Fate::covered : Fate::foreign);
+  count(function, copied ? Reason::covered : Reason::foreign);
   if (!copied) return call(request);
   auto* copying = new Copying(*copied, made);
   const int code = call(copying->request());
   if (code == MPI_SUCCESS && adopt(copying, request)) return MPI_SUCCESS;
   end_copy(*copied, MPI_COMM_NULL);
-  if (code == MPI_SUCCESS) *request = *copying->request();  // no carrier: the new one stays unknown
+  if (code == MPI_SUCCESS) *request = *copying->request();  // no placeholder: the new one stays unknown
   copying->release();
   return code;
 }
@@ -191,7 +191,7 @@ int nigh_mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm
   CommState* state = comm_state(comm);
   const Away away;
   const int code = real().Comm_create_group(comm, group, tag, made);
-  count(Function::Comm_create_group, state ? Fate::covered : Fate::foreign);
+  count(Function::Comm_create_group, state ? Reason::covered : Reason::foreign);
   if (code != MPI_SUCCESS || !state || *made == MPI_COMM_NULL) return code;
   const std::uint64_t key =
       mix(mix(state->context, static_cast<std::uint64_t>(tag) + 1), members_hash(*made));
@@ -205,7 +205,7 @@ int nigh_mpi_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm bridge, int re
   CommState* state = comm_state(comm);
   const Away away;
   const int code = real().Intercomm_create(comm, leader, bridge, remote_leader, tag, made);
-  count(Function::Intercomm_create, state ? Fate::covered : Fate::foreign);
+  count(Function::Intercomm_create, state ? Reason::covered : Reason::foreign);
   if (code != MPI_SUCCESS || *made == MPI_COMM_NULL) return code;
   const std::uint64_t key = mix(mix(0x696e746572, static_cast<std::uint64_t>(tag)), members_hash(*made));
   make_state(*made, mix(key, nth_of(key)));

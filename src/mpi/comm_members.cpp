@@ -73,7 +73,7 @@ bool fill(CommState& state, std::uint64_t name) {
   state.world = inter ? remote : local;
   fill_peers(state);
   if (inter)
-    state.why = Fate::inter;
+    state.why = Reason::inter;
   else
     make_group(state, local);
   return true;
@@ -119,7 +119,7 @@ CommState* begin_copy(CommState& parent, std::uint64_t name) {
   copy->peers = parent.peers;
   copy->world = parent.world;
   copy->space = parent.space;
-  copy->why = parent.inter ? Fate::inter : Fate::distant;
+  copy->why = parent.inter ? Reason::inter : Reason::distant;
   copy->together = parent.together;
   if (copy->together) announce_group(*copy);
   return copy;

@@ -33,9 +33,9 @@ namespace {
 
 enum class Form { none, line, text, json };
 
-constexpr const char* fate_names[fate_count] = {"ours",    "small", "unshared",  "distant",   "alone",
-                                                "foreign", "inter", "type",      "operation", "memory",
-                                                "self",    "order", "uncovered", "other"};
+constexpr const char* reason_names[reason_count] = {"ours",    "small", "unshared",  "distant",   "alone",
+                                                    "foreign", "inter", "type",      "operation", "memory",
+                                                    "self",    "order", "uncovered", "other"};
 
 Form g_form = Form::none;
 std::vector<Page*> g_pages;  // of the ranks that are added up, ours first
@@ -94,9 +94,9 @@ void sum_up(Counters& sum) {
   for (const Page* page : g_pages) {
     sum.staged_bytes += page->counters.staged_bytes;
     for (int f = 0; f < function_count; ++f) {
-      for (int fate = 0; fate < fate_count; ++fate) {
-        sum.calls[f][fate] += page->counters.calls[f][fate];
-        sum.bytes[f][fate] += page->counters.bytes[f][fate];
+      for (int reason = 0; reason < reason_count; ++reason) {
+        sum.calls[f][reason] += page->counters.calls[f][reason];
+        sum.bytes[f][reason] += page->counters.bytes[f][reason];
       }
     }
   }
@@ -105,25 +105,25 @@ void sum_up(Counters& sum) {
 // --- the verdict: how much of what ranks sent each other went in one copy ---
 
 // Files are not messages; nor is what a rank tells itself.
-bool is_message(int function, int fate) {
-  return std::strncmp(function_names[function], "MPI_File", 8) != 0 && fate != static_cast<int>(Fate::self) &&
-         fate != static_cast<int>(Fate::alone);
+bool is_message(int function, int reason) {
+  return std::strncmp(function_names[function], "MPI_File", 8) != 0 &&
+         reason != static_cast<int>(Reason::self) && reason != static_cast<int>(Reason::alone);
 }
 
 struct Verdict {
   std::uint64_t bytes = 0, one_copy = 0, two_copies = 0;
   std::uint64_t rest = 0;  // the largest of what is the library's
-  int function = 0, fate = 0;
+  int function = 0, reason = 0;
 };
 
 Verdict verdict_of(const Counters& sum) {
   Verdict out;
   for (int f = 0; f < function_count; ++f)
-    for (int fate = 0; fate < fate_count; ++fate) {
-      const std::uint64_t bytes = is_message(f, fate) ? sum.bytes[f][fate] : 0;
+    for (int reason = 0; reason < reason_count; ++reason) {
+      const std::uint64_t bytes = is_message(f, reason) ? sum.bytes[f][reason] : 0;
       out.bytes += bytes;
-      if (fate == 0) out.one_copy += bytes;
-      if (fate != 0 && bytes > out.rest) out.rest = bytes, out.function = f, out.fate = fate;
+      if (reason == 0) out.one_copy += bytes;
+      if (reason != 0 && bytes > out.rest) out.rest = bytes, out.function = f, out.reason = reason;
     }
   out.two_copies = std::min(sum.staged_bytes, out.one_copy);
   out.one_copy -= out.two_copies;
@@ -158,13 +158,13 @@ std::string sentence(const Verdict& verdict) {
     out += ", " + std::to_string(percent) + " % in two";
   if (verdict.rest != 0)
     out += "; largest rest: " + size_of(verdict.rest) + " of " + function_names[verdict.function] + " (" +
-           fate_names[verdict.fate] + ")";
+           reason_names[verdict.reason] + ")";
   return out;
 }
 
 std::uint64_t left_of(const Counters& sum, int function) {
   std::uint64_t left = 0;
-  for (int fate = 1; fate < fate_count; ++fate) left += sum.calls[function][fate];
+  for (int reason = 1; reason < reason_count; ++reason) left += sum.calls[function][reason];
   return left;
 }
 
@@ -231,10 +231,11 @@ std::string as_text(const Counters& sum) {
     if (sum.bytes[f][0] != 0) print(out, ", %s", size_of(sum.bytes[f][0]).c_str());
     if (left != 0) print(out, ", %llu the library's:", static_cast<unsigned long long>(left));
     const char* comma = "";
-    for (int fate = 1; fate < fate_count; ++fate) {
-      if (sum.calls[f][fate] == 0) continue;
-      print(out, "%s %s %llu", comma, fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
-      if (sum.bytes[f][fate] != 0) print(out, " (%s)", size_of(sum.bytes[f][fate]).c_str());
+    for (int reason = 1; reason < reason_count; ++reason) {
+      if (sum.calls[f][reason] == 0) continue;
+      print(out, "%s %s %llu", comma, reason_names[reason],
+            static_cast<unsigned long long>(sum.calls[f][reason]));
+      if (sum.bytes[f][reason] != 0) print(out, " (%s)", size_of(sum.bytes[f][reason]).c_str());
       comma = ",";
     }
     out += '\n';
@@ -289,14 +290,15 @@ std::string as_json(const Counters& sum) {
     print(out, "%s\"%s\": {\"bytes\": %llu", comma, function_names[f],
           static_cast<unsigned long long>(sum.bytes[f][0]));
     comma = ", ";
-    for (int fate = 0; fate < fate_count; ++fate)
-      if (fate == 0 || sum.calls[f][fate] != 0)
-        print(out, ", \"%s\": %llu", fate_names[fate], static_cast<unsigned long long>(sum.calls[f][fate]));
+    for (int reason = 0; reason < reason_count; ++reason)
+      if (reason == 0 || sum.calls[f][reason] != 0)
+        print(out, ", \"%s\": %llu", reason_names[reason],
+              static_cast<unsigned long long>(sum.calls[f][reason]));
     const char* between = ", \"left_bytes\": {";
-    for (int fate = 1; fate < fate_count; ++fate) {
-      if (sum.bytes[f][fate] == 0) continue;
-      print(out, "%s\"%s\": %llu", between, fate_names[fate],
-            static_cast<unsigned long long>(sum.bytes[f][fate]));
+    for (int reason = 1; reason < reason_count; ++reason) {
+      if (sum.bytes[f][reason] == 0) continue;
+      print(out, "%s\"%s\": %llu", between, reason_names[reason],
+            static_cast<unsigned long long>(sum.bytes[f][reason]));
       between = ", ";
     }
     out += between[2] == '\0' ? "}}" : "}";

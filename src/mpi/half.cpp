@@ -100,11 +100,11 @@ template <Function function, class Result, class... Arguments, Result (*Library:
 struct Around<function, Member> {
   static Result call(Arguments... arguments) {
     const Away away;
-    if constexpr (is_counted(function)) count(function, Fate::uncovered);
+    if constexpr (is_counted(function)) count(function, Reason::uncovered);
     const Result result = (real().*Member)(arguments...);
     if constexpr (is_counted(function)) {
       if (result == MPI_SUCCESS)
-        count_bytes(function, Fate::uncovered,
+        count_bytes(function, Reason::uncovered,
                     bytes_moved<function>(std::tuple<const Arguments&...>(arguments...)));
     }
     return result;

@@ -33,7 +33,7 @@ int done(Function function, CommState& state, const Prepared& p, Outcome outcome
   const bool receives = p.call.kind == Kind::bcast
                             ? !root
                             : p.call.kind != Kind::barrier && (p.call.kind != Kind::reduce || root);
-  count(function, Fate::covered, receives ? p.call.bytes : 0);
+  count(function, Reason::covered, receives ? p.call.bytes : 0);
   if (outcome != Outcome::ok) return raise(state.comm, outcome);
   return code == MPI_SUCCESS ? MPI_SUCCESS : raise(state.comm, code);
 }

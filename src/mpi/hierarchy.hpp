@@ -31,11 +31,11 @@ inline void place(Prepared& p, const CommState& state) {
 }
 
 template <class Bytes, class Library>
-int hand_on(Function function, Fate fate, const CommState& state, Bytes bytes, Library library) {
-  if (fate == Fate::covered) fate = Fate::other;
-  count(function, fate);
+int hand_on(Function function, Reason reason, const CommState& state, Bytes bytes, Library library) {
+  if (reason == Reason::covered) reason = Reason::other;
+  count(function, reason);
   const int error = library();
-  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes(members_of(state.comm)));
+  if (error == MPI_SUCCESS) count_bytes(function, reason, bytes(members_of(state.comm)));
   return error;
 }
 
@@ -49,8 +49,8 @@ int hierarchical_Bcast(Function function, CommState& state, void* buffer, Count 
                        int root, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
-  const Fate fate = prepare_Bcast(p, buffer, count, type, root);
-  if (fate != Fate::covered || p.bad_buffer) return hand_on(function, fate, state, bytes, library);
+  const Reason reason = prepare_Bcast(p, buffer, count, type, root);
+  if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
   return hierarchical_bcast(function, state, p);
 }
 
@@ -59,9 +59,9 @@ int hierarchical_Reduce(Function function, CommState& state, const void* send, v
                         MPI_Datatype type, MPI_Op op, int root, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
-  Fate fate = prepare_Reduce(p, send, receive, count, type, op, root);
-  if (fate == Fate::covered && !commutes(op)) fate = Fate::operation;
-  if (fate != Fate::covered) return hand_on(function, fate, state, bytes, library);
+  Reason reason = prepare_Reduce(p, send, receive, count, type, op, root);
+  if (reason == Reason::covered && !commutes(op)) reason = Reason::operation;
+  if (reason != Reason::covered) return hand_on(function, reason, state, bytes, library);
   return hierarchical_reduce(function, state, p, count, type, op);
 }
 
@@ -70,10 +70,10 @@ int hierarchical_Allreduce(Function function, CommState& state, const void* send
                            MPI_Datatype type, MPI_Op op, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
-  Fate fate = prepare_Allreduce(p, send, receive, count, type, op);
-  if (fate == Fate::covered && !commutes(op)) fate = Fate::operation;
-  if (fate == Fate::covered && p.call.bytes > most_of_leaders) fate = Fate::distant;
-  if (fate != Fate::covered) return hand_on(function, fate, state, bytes, library);
+  Reason reason = prepare_Allreduce(p, send, receive, count, type, op);
+  if (reason == Reason::covered && !commutes(op)) reason = Reason::operation;
+  if (reason == Reason::covered && p.call.bytes > most_of_leaders) reason = Reason::distant;
+  if (reason != Reason::covered) return hand_on(function, reason, state, bytes, library);
   return hierarchical_allreduce(function, state, p, count, type, op);
 }
 

@@ -101,7 +101,7 @@ int finish_receive(const Landing& landing, MPI_Status& status, Later& later);
 // MPI_Request_free of what may be a persistent receive (p2p_persistent.cpp).
 void forget_terms(MPI_Request request);
 
-// Starts what `library_start` would (MPI_Isend and its kin), the request a carrier.
+// Starts what `library_start` would (MPI_Isend and its kin), the request a placeholder.
 int start_offer(const Outgoing& out, Function function, decltype(Library::Isend) wire_start, int dest,
                 int tag, MPI_Comm comm, MPI_Request* request);
 

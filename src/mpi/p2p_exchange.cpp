@@ -36,7 +36,7 @@ int take_side(const Side<Count>& from, MPI_Comm comm, MPI_Status& status, int er
 // A request that nobody will ask for.
 void finish_alone(MPI_Request& request) {
   if (request == MPI_REQUEST_NULL) return;
-  if (Record* record = find_request(request); record && record->carrier) record->operation->hasten();
+  if (Record* record = find_request(request); record && record->placeholder) record->operation->hasten();
   nigh_mpi_Request_free(&request);
 }
 
@@ -83,7 +83,7 @@ message::Offer* offer_side(const Side<Count>& to, Function function, bool copy, 
       !prepare(out, function, to.buffer, to.count, to.type, to.peer, to.tag, comm))
     return nullptr;
   message::Offer* offer = make_offer(out, wire, copy);
-  if (!offer) count(function, Fate::memory, out.bytes);
+  if (!offer) count(function, Reason::memory, out.bytes);
   return offer;
 }
 
@@ -115,7 +115,7 @@ template <class Sendrecv, class Isend, class Irecv, class Count>
   error = take_side(from, comm, *status, error, later);
   if (offer) {
     await_release(offer, out.bytes);
-    mpi::count(function, Fate::covered, out.bytes);
+    mpi::count(function, Reason::covered, out.bytes);
   }
   later.raise_now();
   return error;
@@ -170,7 +170,7 @@ template <class Sendrecv, class Replace, class Isend, class Irecv, class Count>
   error = take_side(from, comm, *status, error, later);
   if (offer) {
     process().offers->close(offer);
-    mpi::count(function, Fate::covered, out.bytes);
+    mpi::count(function, Reason::covered, out.bytes);
   }
   later.raise_now();
   return error;

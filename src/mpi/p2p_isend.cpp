@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Non-blocking sends: an offer behind a carrier (request.hpp). The library's own request is that of the
+// Non-blocking sends: an offer behind a placeholder (request.hpp). The library's own request is that of the
 // descriptor, which is complete almost at once; the user's is complete when his buffer is his again.
 #include "mpi/p2p_isend.hpp"
 
@@ -123,7 +123,7 @@ template <class Isend, class Count>
     return whole(buffer, count, type, dest, tag, comm, request);
   const int error = start_offer(out, function, wire_start, dest, tag, comm, request);
   if (error != no_offer) return error;
-  mpi::count(function, Fate::memory, out.bytes);
+  mpi::count(function, Reason::memory, out.bytes);
   return whole(buffer, count, type, dest, tag, comm, request);
 }
 
@@ -169,7 +169,7 @@ int start_copied(const Outgoing& out, Function function, decltype(Library::Isend
     return error;
   }
   operation->state.begin(offer, out);
-  count(function, Fate::covered, out.bytes);
+  count(function, Reason::covered, out.bytes);
   if (real().Test(&operation->request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS || !sent) {
     if (adopt(operation, request)) return MPI_SUCCESS;
     real().Wait(&operation->request, MPI_STATUS_IGNORE);
@@ -210,7 +210,7 @@ int start_offer(const Outgoing& out, Function function, decltype(Library::Isend)
     return error;
   }
   operation->state.begin(offer, out);
-  count(function, Fate::covered, out.bytes);
+  count(function, Reason::covered, out.bytes);
   return MPI_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Isendrecv and MPI_Isendrecv_replace (MPI 4): a receive and a send of ours behind one carrier. The
+// MPI_Isendrecv and MPI_Isendrecv_replace (MPI 4): a receive and a send of ours behind one placeholder. The
 // library's own would receive a descriptor and not know it. The form that replaces sends a packed copy.
 #include <climits>
 #include <cstdlib>

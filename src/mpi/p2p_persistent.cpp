@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Persistent requests. A send that may go by descriptor is a carrier with two persistent requests of the
+// Persistent requests. A send that may go by descriptor is a placeholder with two persistent requests of the
 // library behind it, one for a descriptor in memory of ours that is written anew at each start, one for the
 // user's own buffer, which is started instead when that buffer is nowhere to be shared (or no memory is
 // left). A receive is the library's, and is tracked; one that once found its message among the early ones is
-// a carrier from then on, since the library must not be asked again for what it has given up.
+// a placeholder from then on, since the library must not be asked again for what it has given up.
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -44,7 +44,11 @@ class PersistentSend final : public Operation {
                                 ? make_offer(out_, wire_, buffered_)
                                 : nullptr;
     offered_ = offer != nullptr;
-    count(function_, offered_ ? Fate::covered : out_.shared ? Fate::memory : Fate::unshared, out_.bytes);
+    count(function_,
+          offered_      ? Reason::covered
+          : out_.shared ? Reason::memory
+                        : Reason::unshared,
+          out_.bytes);
     if (!offered_) return real().Start(&plain_);
     state_.begin(offer, out_);
     const int error = real().Start(&by_offer_);
@@ -282,14 +286,14 @@ int start_receive(const Terms& made, MPI_Request* request, Record* record) {
   void* memory = std::malloc(sizeof(PersistentReceive));
   auto* operation = memory ? new (memory) PersistentReceive(made) : nullptr;
   if (operation && record) untrack(*record);
-  Record* carrier = operation ? carry(*request, operation) : nullptr;
-  if (!carrier) {
+  Record* placeholder = operation ? carry(*request, operation) : nullptr;
+  if (!placeholder) {
     std::free(memory);
     free_early(early);
     return raise(made.landing.comm, MPI_ERR_NO_MEM);
   }
   operation->take(early);
-  activate(*carrier);
+  activate(*placeholder);
   return MPI_SUCCESS;
 }
 
@@ -360,10 +364,10 @@ int nigh_mpi_Start(MPI_Request* request) {
   if (record) unpin(*record);
   if (record && record->active) return real().Start(request);
   Terms made;
-  if (look_early() && !(record && record->carrier) && find_terms(*request, made))
+  if (look_early() && !(record && record->placeholder) && find_terms(*request, made))
     return start_receive(made, request, record);
   if (!record) return real().Start(request);
-  const int error = record->carrier ? record->operation->start() : real().Start(request);
+  const int error = record->placeholder ? record->operation->start() : real().Start(request);
   if (error == MPI_SUCCESS) activate(*record);
   return error;
 }

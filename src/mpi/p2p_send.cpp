@@ -46,8 +46,8 @@ bool is_synchronous(Function function) {
          function == Function::Ssend_init_c;
 }
 
-bool left(Function function, std::size_t bytes, Fate fate) {
-  count(function, fate, bytes);
+bool left(Function function, std::size_t bytes, Reason reason) {
+  count(function, reason, bytes);
   return false;
 }
 
@@ -88,18 +88,18 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   if (__builtin_mul_overflow(out.info->size, static_cast<std::size_t>(count), &out.bytes)) return false;
   if (out.bytes < g_threshold && out.bytes != wire_bytes) return false;
   const CommState* state = comm_state(comm);
-  if (!state) return left(function, out.bytes, Fate::foreign);
+  if (!state) return left(function, out.bytes, Reason::foreign);
   if (dest >= state->peers || tag < 0 || tag > most_tag || is_nowhere(buffer, *out.info)) return false;
-  if (!state->inter && dest == state->rank) return left(function, out.bytes, Fate::self);
+  if (!state->inter && dest == state->rank) return left(function, out.bytes, Reason::self);
   out.to = state->space[static_cast<std::size_t>(dest)];
-  if (out.to < 0) return left(function, out.bytes, state->inter ? Fate::inter : Fate::distant);
+  if (out.to < 0) return left(function, out.bytes, state->inter ? Reason::inter : Reason::distant);
   auto& space = *process().space;
-  if (out.to == space.rank()) return left(function, out.bytes, Fate::other);
+  if (out.to == space.rank()) return left(function, out.bytes, Reason::other);
   if (out.info->opaque || (!out.info->contiguous && !out.info->shared_layout))
-    return left(function, out.bytes, Fate::type);
+    return left(function, out.bytes, Reason::type);
   // MPICH calls a message truncated that ends within a basic element of the receive's type, and the
   // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
-  if (!is_openmpi() && !out.info->splits_well) return left(function, out.bytes, Fate::type);
+  if (!is_openmpi() && !out.info->splits_well) return left(function, out.bytes, Reason::type);
   const Range range = range_of(*out.info, buffer, count);
   // Peers find it there: shared static data lies elsewhere for them than for us.
   const auto* there = static_cast<const char*>(space.global(range.first, range.bytes));
@@ -110,7 +110,7 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
       [[unlikely]]
     measure_staging(out.to);
   if (!out.shared && out.bytes != wire_bytes && !stages(out.bytes))
-    return left(function, out.bytes, Fate::unshared);
+    return left(function, out.bytes, Reason::unshared);
   if (out.shared && out.bytes >= huge_page) space.collapse(range.first, range.bytes);
   out.synchronous = is_synchronous(function);
   out.envelope = {.to = out.to, .tag = tag, .context = state->context};
@@ -180,7 +180,7 @@ template <class Send, class Isend, class Count>
     if (offer) error = send_wire(wire_send, wire_start, wire, dest, tag, comm, &request);
   }
   if (!offer) {
-    mpi::count(function, Fate::memory, out.bytes);
+    mpi::count(function, Reason::memory, out.bytes);
     return whole(buffer, count, type, dest, tag, comm);
   }
   if (error == MPI_SUCCESS && request != MPI_REQUEST_NULL) error = real().Wait(&request, MPI_STATUS_IGNORE);
@@ -190,7 +190,7 @@ template <class Send, class Isend, class Count>
   }
   if (out.synchronous) process().waiter->until([&] { return !only_probed(offer, out.to); }, out.to);
   await_release(offer, out.bytes);
-  mpi::count(function, Fate::covered, out.bytes);
+  mpi::count(function, Reason::covered, out.bytes);
   return MPI_SUCCESS;
 }
 

@@ -21,7 +21,7 @@
 namespace nigh::mpi {
 
 // Why a call was left to the library. `covered` is the one that was not.
-enum class Fate : int {
+enum class Reason : int {
   covered,
   small,      // below the threshold, the library is as fast
   unshared,   // a buffer that peers can't see, and staging it does not pay
@@ -38,13 +38,13 @@ enum class Fate : int {
   other,
   count
 };
-inline constexpr int fate_count = static_cast<int>(Fate::count);
+inline constexpr int reason_count = static_cast<int>(Reason::count);
 
 // Bytes are those that a rank sends (point-to-point, to windows and files) or receives (collectives, from
 // windows and files).
 struct Counters {
-  std::uint64_t calls[function_count][fate_count];
-  std::uint64_t bytes[function_count][fate_count];
+  std::uint64_t calls[function_count][reason_count];
+  std::uint64_t bytes[function_count][reason_count];
   std::uint64_t staged_bytes;  // of messages that were covered: copied twice
 };
 
@@ -129,22 +129,22 @@ inline int look(const int* flag, Look&& call) {
 inline std::uint64_t g_covered_calls = 0;
 
 // One more call of `function` that ended so. A few cycles; exact unless MPI_THREAD_MULTIPLE threads race.
-inline void count(Function function, Fate fate) {
-  if (fate == Fate::covered) {
+inline void count(Function function, Reason reason) {
+  if (reason == Reason::covered) {
     std::atomic_ref<std::uint64_t> covered(g_covered_calls);
     covered.store(covered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  auto& calls = g_process.page->counters.calls[static_cast<int>(function)][static_cast<int>(fate)];
+  auto& calls = g_process.page->counters.calls[static_cast<int>(function)][static_cast<int>(reason)];
   std::atomic_ref<std::uint64_t>(calls).store(calls + 1, std::memory_order_relaxed);
 }
-inline void count_bytes(Function function, Fate fate, std::uint64_t bytes) {
-  auto& sum = g_process.page->counters.bytes[static_cast<int>(function)][static_cast<int>(fate)];
+inline void count_bytes(Function function, Reason reason, std::uint64_t bytes) {
+  auto& sum = g_process.page->counters.bytes[static_cast<int>(function)][static_cast<int>(reason)];
   std::atomic_ref<std::uint64_t>(sum).store(sum + bytes, std::memory_order_relaxed);
 }
 
-inline void count(Function function, Fate fate, std::uint64_t bytes) {
-  count(function, fate);
-  count_bytes(function, fate, bytes);
+inline void count(Function function, Reason reason, std::uint64_t bytes) {
+  count(function, reason);
+  count_bytes(function, reason, bytes);
 }
 
 // Called once set up and before take-down; the other files of a half register what they need at load time:

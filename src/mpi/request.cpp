@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Carriers and posted receives: from the moment that a request is made to the one when the user has heard of
-// its end; and what is driven in between.
+// Placeholders and posted receives: from the moment that a request is made to the one when the user has heard
+// of its end; and what is driven in between.
 #include "mpi/request.hpp"
 
 #include <algorithm>
@@ -66,10 +66,10 @@ struct List {
 List driven;   // active
 List orphans;  // active, and their handles freed by the user
 
-Record* idle = nullptr;  // carriers
+Record* idle = nullptr;  // placeholders
 
 // To nobody; Intel MPI takes one to nobody for active before it was started, so there to this process.
-Record* new_carrier() {
+Record* new_placeholder() {
   MPI_Request handle = MPI_REQUEST_NULL;
   const int to = is_intel() ? 0 : MPI_PROC_NULL;
   const MPI_Comm comm = is_intel() ? own_comm() : MPI_COMM_SELF;
@@ -78,7 +78,7 @@ Record* new_carrier() {
   const TableLock lock;
   Record* record = g_table.insert(handle_bits_of(handle));
   if (!record) return nullptr;
-  *record = {.key = record->key, .handle = handle, .carrier = true};
+  *record = {.key = record->key, .handle = handle, .placeholder = true};
   return record;
 }
 
@@ -119,7 +119,7 @@ bool adopt(Operation* operation, MPI_Request* request) {
     record = idle;
     if (record) idle = record->next;
   }
-  if (!record) record = new_carrier();
+  if (!record) record = new_placeholder();
   if (!record) return false;
   record->operation = operation;
   *request = record->handle;
@@ -131,15 +131,16 @@ Record* carry(MPI_Request handle, Operation* operation) {
   const TableLock lock;
   Record* record = g_table.insert(handle_bits_of(handle));
   if (!record) return nullptr;
-  *record = {.key = record->key, .handle = handle, .operation = operation, .carrier = true, .borrowed = true};
+  *record = {
+      .key = record->key, .handle = handle, .operation = operation, .placeholder = true, .borrowed = true};
   return record;
 }
 
 void activate(Record& record) {
-  if (record.carrier) {
+  if (record.placeholder) {
     record.operation->active = true;
     add(g_unusual, 1);
-    add(g_carriers, 1);
+    add(g_placeholders, 1);
     if (record.operation->driven) {
       const Driving mine(true);
       if (driven.add(record.operation)) count_driven(1);
@@ -157,10 +158,10 @@ namespace {
 
 // The opposite of activate().
 void deactivate(Record& record) {
-  if (record.carrier) {
+  if (record.placeholder) {
     record.operation->active = false;
     add(g_unusual, -1);
-    add(g_carriers, -1);
+    add(g_placeholders, -1);
     if (record.operation->driven) {
       const Driving mine(true);
       driven.remove(record.operation);
@@ -256,7 +257,7 @@ bool remember(MPI_Request handle, void* buffer, MPI_Count count, TypeInfo* info,
     record->type = info;
     record->comm = comm;
     record->persistent = persistent;
-    record->carrier = record->active = false;
+    record->placeholder = record->active = false;
     record->delivered = record->abandoned = record->pinned = record->noted = false;
   }
   hold(info);
@@ -385,7 +386,7 @@ void stop() {
     sweep_orphans();
   }
   g_table.each([](Record& record) {
-    if (!record.carrier) return;
+    if (!record.placeholder) return;
     if (record.operation) return record.operation->hasten();
     real().Request_free(&record.handle);
     g_table.erase(&record);

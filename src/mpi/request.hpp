@@ -1,11 +1,11 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Requests that are ours. The user holds a carrier: a handle that the library made (an inactive persistent
-// send to nobody), unique for as long as we use it, valid for MPI_Request_c2f and comparisons, and recycled
-// afterwards. The libraries' own handles can't serve: both hand one and the same out for all sends that were
-// complete at once. MPI_Wait* and MPI_Test* of all forms find the operation behind a carrier and drive it;
-// what they are given else goes to the library.
+// Requests that are ours. The user holds a placeholder: a handle that the library made (an inactive
+// persistent send to nobody), unique for as long as we use it, valid for MPI_Request_c2f and comparisons, and
+// recycled afterwards. The libraries' own handles can't serve: both hand one and the same out for all sends
+// that were complete at once. MPI_Wait* and MPI_Test* of all forms find the operation behind a placeholder
+// and drive it; what they are given else goes to the library.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace nigh::mpi {
 
-// One operation behind a carrier. With MPI_THREAD_MULTIPLE one thread at a time is in it, and none of these
-// may wait for another operation.
+// One operation behind a placeholder. With MPI_THREAD_MULTIPLE one thread at a time is in it, and none of
+// these may wait for another operation.
 class Operation {
  public:
   Operation() = default;
@@ -49,7 +49,7 @@ class Operation {
   ~Operation() = default;
 };
 
-// Makes *request a carrier of the operation. False: the library gave no handle; nothing happened.
+// Makes *request a placeholder of the operation. False: the library gave no handle; nothing happened.
 bool adopt(Operation* operation, MPI_Request* request);
 // Undoes it: the operation could not be started; releases it. *request becomes MPI_REQUEST_NULL.
 void disown(MPI_Request* request);

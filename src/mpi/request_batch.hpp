@@ -52,8 +52,8 @@ class Batch final : public Unsettled {
       records_[i] = record;
       if (!record) continue;
       ++ours;
-      if (record->carrier) {
-        ++carriers;
+      if (record->placeholder) {
+        ++placeholders;
         requests[i] = MPI_REQUEST_NULL;
       } else if (record->large) {
         ++large;
@@ -103,38 +103,38 @@ class Batch final : public Unsettled {
   int received(int i, MPI_Status& status, int error) {
     Record* record = records_[i];
     if (!record) return settle_other(were_[i], status, error, later);
-    if (record->carrier) return error;
+    if (record->placeholder) return error;
     records_[i] = nullptr;
     --ours;
     return mpi::settle(*record, status, error, later);
   }
   // The library says that request i is complete, but has left it in the array.
   [[nodiscard]] bool keeps(int i) const {
-    return requests_[i] != MPI_REQUEST_NULL && !(records_[i] && records_[i]->carrier);
+    return requests_[i] != MPI_REQUEST_NULL && !(records_[i] && records_[i]->placeholder);
   }
   void correct(int i, MPI_Status& status) const { correct_status(records_[i], requests_[i], status); }
-  // The carrier at i, if its operation has ended; -1: it has not, or it is none.
-  int try_carrier(int i, MPI_Status& status, bool attend = false) {
+  // The placeholder at i, if its operation has ended; -1: it has not, or it is none.
+  int try_placeholder(int i, MPI_Status& status, bool attend = false) {
     Record* record = records_[i];
-    if (!record || !record->carrier || !advance(*record->operation, attend)) return -1;
+    if (!record || !record->placeholder || !advance(*record->operation, attend)) return -1;
     return conclude_at(i, status);
   }
   int conclude_at(int i, MPI_Status& status) {
     Record* record = records_[i];
     records_[i] = nullptr;
     --ours;
-    --carriers;
+    --placeholders;
     requests_[i] = record->handle;
     return conclude(*record, &requests_[i], status, later);
   }
-  bool all_carriers_ended() {
+  bool all_placeholders_ended() {
     bool all = true;
-    for (int i = 0; carriers != 0 && i < count_; ++i)
-      if (records_[i] && records_[i]->carrier && !advance(*records_[i]->operation)) all = false;
+    for (int i = 0; placeholders != 0 && i < count_; ++i)
+      if (records_[i] && records_[i]->placeholder && !advance(*records_[i]->operation)) all = false;
     return all;
   }
 
-  int ours = 0, carriers = 0, large = 0;
+  int ours = 0, placeholders = 0, large = 0;
   Later& later;  // raised when the array is the user's again
   Written written;
 
@@ -147,11 +147,11 @@ class Batch final : public Unsettled {
   void give_back() {
     for (int i = 0; ours != 0 && i < count_; ++i)
       if (records_[i]) {
-        if (records_[i]->carrier) requests_[i] = records_[i]->handle;
+        if (records_[i]->placeholder) requests_[i] = records_[i]->handle;
         unpin(*records_[i]);
         records_[i] = nullptr;
       }
-    ours = carriers = 0;
+    ours = placeholders = 0;
   }
   // Requests that the library has completed are settled, the others are as before.
   void settle(int code) override {
@@ -159,7 +159,8 @@ class Batch final : public Unsettled {
     const int number = !written.indices ? count_ : *written.ended == MPI_UNDEFINED ? 0 : *written.ended;
     for (int k = 0; k < number && written.statuses; ++k) {
       const int i = written.indices ? written.indices[k] : k;
-      if (i < 0 || i >= count_ || !records_[i] || records_[i]->carrier || requests_[i] != MPI_REQUEST_NULL)
+      if (i < 0 || i >= count_ || !records_[i] || records_[i]->placeholder ||
+          requests_[i] != MPI_REQUEST_NULL)
         continue;
       MPI_Status status = written.statuses[k];
       const bool alone = written.indices && number == 1;

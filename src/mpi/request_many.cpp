@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Wait and MPI_Test of many requests. Carriers are taken out of the user's array while the library looks
-// at it (a null request is nothing to it) and are driven beside it. Receives come first: whoever has a large
-// message for us waits for his buffer, as we may wait for ours. What is not ours is the library's in one
-// call, and when nothing in the array is ours, so is the whole call.
+// MPI_Wait and MPI_Test of many requests. Placeholders are taken out of the user's array while the library
+// looks at it (a null request is nothing to it) and are driven beside it. Receives come first: whoever has a
+// large message for us waits for his buffer, as we may wait for ours. What is not ours is the library's in
+// one call, and when nothing in the array is ours, so is the whole call.
 #include <cstdlib>
 
 #include "mpi/ours.hpp"
@@ -36,10 +36,10 @@ int some(Batch& batch, int count, int* indices, MPI_Status* statuses, int& faile
     indices[k] = i;
     statuses[k] = library[k];
   }
-  const bool active = batch.carriers != 0;
-  for (int i = 0; batch.carriers != 0 && i < count; ++i) {
+  const bool active = batch.placeholders != 0;
+  for (int i = 0; batch.placeholders != 0 && i < count; ++i) {
     MPI_Status status;
-    const int one = batch.try_carrier(i, status, attend && !nothing);
+    const int one = batch.try_placeholder(i, status, attend && !nothing);
     if (one == -1) continue;
     if (one != MPI_SUCCESS) failed = MPI_ERR_IN_STATUS;
     status.MPI_ERROR = one;
@@ -128,7 +128,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* wanted, Later& later) 
   if (!batch.ok() || batch.whole()) return real().Waitall(count, requests, wanted);
   Statuses statuses(count, wanted);
   if (!statuses.get()) return MPI_ERR_NO_MEM;
-  if (batch.carriers == 0 && batch.large == 0 && !must_drive())
+  if (batch.placeholders == 0 && batch.large == 0 && !must_drive())
     return wait_direct(batch, count, requests, statuses.get());
   return wait_all(batch, count, statuses.get());
 }
@@ -141,7 +141,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted, Lat
   *flag = 0;
   int error = MPI_SUCCESS;
   batch.written.statuses = statuses.get();
-  if (batch.all_carriers_ended()) error = real().Testall(count, requests, flag, statuses.get());
+  if (batch.all_placeholders_ended()) error = real().Testall(count, requests, flag, statuses.get());
   if (batch.settled()) return error;
   const bool in_status = error == MPI_ERR_IN_STATUS;
   if (!*flag && !in_status) {
@@ -159,9 +159,9 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* wanted, Lat
       if (before == MPI_SUCCESS) batch.correct(i, status);
       continue;
     }
-    const bool carrier = batch.at(i) && batch.at(i)->carrier;
-    const int one =
-        carrier ? batch.conclude_at(i, status) : batch.received(i, status, in_status ? before : MPI_SUCCESS);
+    const bool placeholder = batch.at(i) && batch.at(i)->placeholder;
+    const int one = placeholder ? batch.conclude_at(i, status)
+                                : batch.received(i, status, in_status ? before : MPI_SUCCESS);
     status.MPI_ERROR = before;
     if (one == MPI_SUCCESS) continue;
     if (failed == MPI_SUCCESS)
@@ -199,7 +199,7 @@ int somes(bool wait, int count, MPI_Request* requests, int* ended, int* indices,
 bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* index, MPI_Status& status,
               int& error) {
   int flag = wait ? 1 : 0;
-  const bool active = batch.carriers != 0;
+  const bool active = batch.placeholders != 0;
   const int one_ended = 1;
   batch.written = {.statuses = &status, .indices = index, .ended = &one_ended};
   error = wait ? real().Waitany(count, requests, index, &status)
@@ -212,8 +212,8 @@ bool any_once(Batch& batch, bool wait, int count, MPI_Request* requests, int* in
     return true;
   }
   if (error != MPI_SUCCESS) return true;
-  for (int i = 0; batch.carriers != 0 && i < count; ++i) {
-    const int one = batch.try_carrier(i, status);
+  for (int i = 0; batch.placeholders != 0 && i < count; ++i) {
+    const int one = batch.try_placeholder(i, status);
     if (one == -1) continue;
     *index = i;
     error = one;

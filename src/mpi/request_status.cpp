@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Request_get_status and its forms for many (MPI 4.1): a look that ends nothing. The library must not see
-// our carriers, which are inactive requests to it and therefore complete; it sees null requests in their
+// our placeholders, which are inactive requests to it and therefore complete; it sees null requests in their
 // place.
 #include <cstdlib>
 
@@ -23,7 +23,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
     if (error == MPI_SUCCESS && *flag) correct_status(nullptr, request, *status);
     return error;
   }
-  if (record->carrier) {
+  if (record->placeholder) {
     *flag = advance(*record->operation) ? 1 : 0;
     make_empty(*status);
     if (!*flag) drive();
@@ -53,16 +53,16 @@ namespace {
 
 bool library_alone() { return no_requests() && !g_small_posted; }
 
-// The user's array as the library may see it, and which of it are active carriers. No memory: null.
+// The user's array as the library may see it, and which of it are active placeholders. No memory: null.
 class Look {
  public:
   Look(int count, const MPI_Request* requests) {
     seen_ = static_cast<MPI_Request*>(std::malloc(sizeof(MPI_Request) * static_cast<std::size_t>(count)));
     for (int i = 0; seen_ && i < count; ++i) {
       Record* record = find_request(requests[i]);
-      const bool hidden = record && record->active && record->carrier;
+      const bool hidden = record && record->active && record->placeholder;
       seen_[i] = hidden ? MPI_REQUEST_NULL : requests[i];
-      carriers_ += hidden ? 1 : 0;
+      placeholders_ += hidden ? 1 : 0;
       if (record && !hidden) unpin(*record);
     }
   }
@@ -73,11 +73,11 @@ class Look {
   [[nodiscard]] bool hides(int i, const MPI_Request* requests) const {
     return seen_[i] == MPI_REQUEST_NULL && requests[i] != MPI_REQUEST_NULL;
   }
-  [[nodiscard]] int carriers() const { return carriers_; }
+  [[nodiscard]] int placeholders() const { return placeholders_; }
 
  private:
   MPI_Request* seen_ = nullptr;
-  int carriers_ = 0;
+  int placeholders_ = 0;
 };
 
 int get_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
@@ -86,14 +86,14 @@ int get_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_S
   const int error = real().Request_get_status_any(count, look.seen(), index, flag, status);
   if (error != MPI_SUCCESS) return error;
   if (*flag && *index != MPI_UNDEFINED) return get_status(requests[*index], flag, status);
-  for (int i = 0; look.carriers() != 0 && i < count; ++i) {
+  for (int i = 0; look.placeholders() != 0 && i < count; ++i) {
     if (!look.hides(i, requests)) continue;
     const int one = get_status(requests[i], flag, status);
     if (one == MPI_SUCCESS && !*flag) continue;
     *index = i;
     return one;
   }
-  if (look.carriers() != 0) *index = MPI_UNDEFINED;
+  if (look.placeholders() != 0) *index = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
@@ -126,10 +126,10 @@ int get_some(int count, const MPI_Request* requests, int* ended, int* indices, M
   };
   for (int k = 0; k < libraries; ++k)
     if (const int one = look_at(indices[k]); one != MPI_SUCCESS) return one;
-  for (int i = 0; look.carriers() != 0 && i < count; ++i)
+  for (int i = 0; look.placeholders() != 0 && i < count; ++i)
     if (look.hides(i, requests))
       if (const int one = look_at(i); one != MPI_SUCCESS) return one;
-  if (look.carriers() != 0 || libraries != 0) *ended = found;
+  if (look.placeholders() != 0 || libraries != 0) *ended = found;
   return MPI_SUCCESS;
 }
 

@@ -16,7 +16,7 @@ Table g_table;
 Record* g_posted = nullptr;
 std::atomic<int> g_live = 0;
 std::atomic<int> g_unusual = 0;
-std::atomic<int> g_carriers = 0;
+std::atomic<int> g_placeholders = 0;
 LargeReceives g_large;
 
 bool Table::grow() {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Handle -> what we know of that request: open addressing with records from a pool, so that Irecv and Wait
-// pay a few nanoseconds and no allocation. In it are carriers (request.hpp; they stay for ever, idle or used)
-// and receives that the library matches for us and that may bring a descriptor: those with room for one.
-// Receives can be looked after while the user waits for something else (deliver_posted); one that a thread is
-// just waiting for is pinned.
+// pay a few nanoseconds and no allocation. In it are placeholders (request.hpp; they stay for ever, idle or
+// used) and receives that the library matches for us and that may bring a descriptor: those with room for
+// one. Receives can be looked after while the user waits for something else (deliver_posted); one that a
+// thread is just waiting for is pinned.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace nigh::mpi {
 struct Record {
   std::uintptr_t key = 0;
   MPI_Request handle = MPI_REQUEST_NULL;
-  Operation* operation = nullptr;  // carriers; nullptr: idle
+  Operation* operation = nullptr;  // placeholders; nullptr: idle
   // Receives:
   void* buffer = nullptr;
   MPI_Count count = 0;
@@ -31,8 +31,8 @@ struct Record {
   MPI_Comm comm = MPI_COMM_NULL;
   std::uint64_t bytes = 0;  // once delivered
   int error = MPI_SUCCESS;
-  bool carrier = false;
-  bool borrowed = false;  // a carrier whose handle is a persistent request of the user's
+  bool placeholder = false;
+  bool borrowed = false;  // a placeholder whose handle is a persistent request of the user's
   bool active = false;
   bool persistent = false;
   bool large = false;      // may bring a message that pays to be taken early
@@ -128,13 +128,13 @@ inline void enlist(Record& record) {
   if (g_posted) g_posted->before = &record;
   g_posted = &record;
 }
-// Requests of the user that Wait and Test must ask us about: active receives and used carriers.
+// Requests of the user that Wait and Test must ask us about: active receives and used placeholders.
 extern std::atomic<int> g_live;
-// The count of carriers, of operations that must be driven, and of threads (1 if several may be in MPI): one
-// load for all that a failed MPI_Test must know (HPCC's RandomAccess makes one every 35 ns).
+// The count of placeholders, of operations that must be driven, and of threads (1 if several may be in MPI):
+// one load for all that a failed MPI_Test must know (HPCC's RandomAccess makes one every 35 ns).
 extern std::atomic<int> g_unusual;
-// The carriers among these.
-extern std::atomic<int> g_carriers;
+// The placeholders among these.
+extern std::atomic<int> g_placeholders;
 // Active receives of large messages: worth a look while a send waits. And whether several of them may have
 // one buffer, which MPI forbids and OSU's osu_bw does: counted by a hash of its address, so that others are
 // suspected now and then; what was shared stays so until all of that hash are gone.
@@ -183,18 +183,18 @@ inline void end_large(Record& record) {
 inline bool others_wait(MPI_Request request) {
   return g_posted && (g_posted->after || g_posted->handle != request);
 }
-// One thread, and none of the user's requests is a carrier: the library may look first, and we at what it
+// One thread, and none of the user's requests is a placeholder: the library may look first, and we at what it
 // found.
 inline bool library_first() { return g_unusual.load(std::memory_order_relaxed) == 0; }
-// The same for these requests: there are carriers, which need no help, but elsewhere.
+// The same for these requests: there are placeholders, which need no help, but elsewhere.
 inline bool library_first(int count, const MPI_Request* requests) {
   const int unusual = g_unusual.load(std::memory_order_relaxed);
   if (unusual == 0) return true;
-  if (unusual != g_carriers.load(std::memory_order_relaxed)) return false;
+  if (unusual != g_placeholders.load(std::memory_order_relaxed)) return false;
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     const Record* record = g_table.find(handle_bits_of(requests[i]));
-    if (record && record->carrier && record->active) return false;
+    if (record && record->placeholder && record->active) return false;
   }
   return true;
 }
@@ -220,7 +220,8 @@ int settle(Record& record, MPI_Status& status, int library_error, Later& later);
 // one.
 void deliver_posted();
 void deliver(Record& record);
-// The carrier's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless persistent.
+// The placeholder's operation has ended: tells the user; the handle becomes MPI_REQUEST_NULL unless
+// persistent.
 int conclude(Record& record, MPI_Request* request, MPI_Status& status, Later& later);
 // Operation::advance, or attend, with the care that driven ones need.
 bool advance(Operation& operation, bool attend = false);
@@ -228,10 +229,10 @@ bool advance(Operation& operation, bool attend = false);
 // operations, MPICH). Its MPI_Waitall sees each of them to its end before it looks at the next, and those of
 // one file, which share a communicator, depend on that; so ours does the same (files.cpp).
 inline std::atomic<bool> g_in_turn = false;
-// The user's own persistent request, which is not tracked, becomes a carrier of the operation, for good.
+// The user's own persistent request, which is not tracked, becomes a placeholder of the operation, for good.
 // nullptr: no memory.
 Record* carry(MPI_Request handle, Operation* operation);
-// MPI_Request_free of a carrier; of a receive that is tracked and active; of one that is not active.
+// MPI_Request_free of a placeholder; of a receive that is tracked and active; of one that is not active.
 void abandon(Record& record);
 void abandon_receive(Record& record);
 void untrack(Record& record);
@@ -242,8 +243,8 @@ inline Record* find_request(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return nullptr;
   const TableLock lock;
   Record* record = g_table.find(handle_bits_of(request));
-  if (!record || (record->carrier && !record->operation)) return nullptr;
-  if (g_process.multiple && record->pinned && !record->carrier) return nullptr;
+  if (!record || (record->placeholder && !record->operation)) return nullptr;
+  if (g_process.multiple && record->pinned && !record->placeholder) return nullptr;
   record->pinned = true;
   return record;
 }

@@ -53,7 +53,7 @@ inline int wait_quickly(MPI_Request* request, MPI_Status* status) {
     return wait(request, status);
   Record* record = g_table.find(handle_bits_of(*request));
   if (!record) return plain_wait(request, status);
-  if (record->carrier || !record->active || record->persistent || record->delivered)
+  if (record->placeholder || !record->active || record->persistent || record->delivered)
     return wait(request, status);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
@@ -93,7 +93,8 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
     const MPI_Request was = *request;
     return settle_other(was, *status, library_wait(request, status));
   }
-  if (!record->carrier) return held(*record, *status, [&] { return library_wait(request, status); }, true);
+  if (!record->placeholder)
+    return held(*record, *status, [&] { return library_wait(request, status); }, true);
   Patiently patience;
   while (!advance(*record->operation)) {
     drive();
@@ -115,7 +116,7 @@ int held(Record& record, MPI_Status& status, Call&& call, bool ends, const int* 
   if (!record || !record->active) {
     if (record) unpin(*record);
     error = plain_test(request, flag, status);
-  } else if (!record->carrier) {
+  } else if (!record->placeholder) {
     error = held(*record, *status, [&] { return real().Test(request, flag, status); }, false, flag);
   } else {
     *flag = advance(*record->operation) ? 1 : 0;
@@ -184,7 +185,7 @@ int nigh_mpi_Request_free(MPI_Request* request) {
   Record* record = find_request(*request);
   if (!record && promote_small(*request)) record = find_request(*request);
   if (!record) return real().Request_free(request);
-  if (record->carrier) {
+  if (record->placeholder) {
     abandon(*record);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
@@ -201,7 +202,7 @@ int nigh_mpi_Request_free(MPI_Request* request) {
 int nigh_mpi_Cancel(MPI_Request* request) {
   if (!request) return real().Cancel(request);
   Record* record = find_request(*request);
-  if (!record || !record->carrier) {
+  if (!record || !record->placeholder) {
     if (record) unpin(*record);
     return real().Cancel(request);
   }

@@ -135,12 +135,12 @@ void let_others_go_on(Window& window);
 
 // An operation that the library does.
 template <class Call>
-int leave(Function function, Window* window, int target, Fate fate, std::uint64_t bytes, Call&& call) {
+int leave(Function function, Window* window, int target, Reason reason, std::uint64_t bytes, Call&& call) {
   if (window) tell_library(*window, target);
-  count(function, fate);
+  count(function, reason);
   const Away away;
   const int error = call();
-  if (error == MPI_SUCCESS) count_bytes(function, fate, bytes);
+  if (error == MPI_SUCCESS) count_bytes(function, reason, bytes);
   return error;
 }
 

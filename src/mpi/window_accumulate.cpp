@@ -144,14 +144,14 @@ bool change_piece(Window* window, Function function, MPI_Datatype type, MPI_Coun
     return false;
   const bool sends = what.what.replaces || what.what.combine;
   std::size_t bytes = 0;
-  Fate fate = Fate::other;
+  Reason reason = Reason::other;
   if ((sends && is_nowhere(origin, *info)) || (!sends && !result) || result == MPI_IN_PLACE ||
       __builtin_mul_overflow(static_cast<std::size_t>(count), info->size, &bytes))
     return false;
-  char* there = place_of(target, displacement, *info, count, fate);
+  char* there = place_of(target, displacement, *info, count, reason);
   if (!there) return false;
   change_striped(what, target, there, 0, bytes);
-  nigh::mpi::count(function, Fate::covered, bytes);
+  nigh::mpi::count(function, Reason::covered, bytes);
   return true;
 }
 
@@ -187,14 +187,14 @@ struct Call {
 
 enum class Done { yes, no, no_memory };
 
-// `fate` says why the call is the library's, `bytes` how much the program sends.
-Done accumulate(Window* window, const Call& call, Fate& fate, std::uint64_t& bytes) {
-  fate = Fate::foreign;
+// `reason` says why the call is the library's, `bytes` how much the program sends.
+Done accumulate(Window* window, const Call& call, Reason& reason, std::uint64_t& bytes) {
+  reason = Reason::foreign;
   if (!window || !window->is_member(call.member)) return Done::no;
   const Target& target = window->targets[static_cast<std::size_t>(call.member)];
-  fate = window->together ? Fate::unshared : Fate::distant;
+  reason = window->together ? Reason::unshared : Reason::distant;
   if (!target.accumulates) return Done::no;
-  fate = Fate::other;
+  reason = Reason::other;
   TypeInfo* type = type_info(call.type);
   if (!type || !type->committed || call.count < 0 ||
       __builtin_mul_overflow(type->size, static_cast<std::size_t>(call.count), &bytes))
@@ -202,13 +202,13 @@ Done accumulate(Window* window, const Call& call, Fate& fate, std::uint64_t& byt
   Change what;
   const MPI_Datatype basic = basic_type(call.type, *type);
   const TypeInfo* element = basic == MPI_DATATYPE_NULL ? nullptr : type_info(basic);
-  fate = Fate::operation;
+  reason = Reason::operation;
   if (!element || !find_accumulation(call.op, basic, what.what)) return Done::no;
   what.basic = element;
   what.element = element->size;
   const bool sends = what.what.replaces || what.what.combine;
   const bool fetches = call.result.type != MPI_DATATYPE_NULL;
-  fate = Fate::other;
+  reason = Reason::other;
   if (!sends && !fetches) return Done::no;
   TypeInfo* origin = sends ? type_info(call.origin.type) : nullptr;
   TypeInfo* result = fetches ? type_info(call.result.type) : nullptr;
@@ -220,7 +220,7 @@ Done accumulate(Window* window, const Call& call, Fate& fate, std::uint64_t& byt
   if ((sends && !fits(call.origin, origin)) || (fetches && !fits(call.result, result))) return Done::no;
   if (!is_open(*window, target) && !wait_open(*window, target, true)) return Done::no;
   if (bytes == 0) return Done::yes;
-  char* there = place_of(target, call.displacement, *type, call.count, fate);
+  char* there = place_of(target, call.displacement, *type, call.count, reason);
   if (!there) return Done::no;
   Piece from, to;
   if (sends && !in_one_piece(call.origin, *origin, bytes, true, from)) return Done::no_memory;
@@ -246,25 +246,25 @@ int run(Function function, const Call& call, MPI_Win win, Library&& library) {
       change_piece(window, function, call.type, call.count, call.member, call.displacement, call.op,
                    call.origin.data, call.result.data))
     return MPI_SUCCESS;
-  Fate fate = Fate::other;
+  Reason reason = Reason::other;
   std::uint64_t bytes = 0;
-  switch (accumulate(window, call, fate, bytes)) {
-    case Done::yes: count(function, Fate::covered, bytes); return MPI_SUCCESS;
+  switch (accumulate(window, call, reason, bytes)) {
+    case Done::yes: count(function, Reason::covered, bytes); return MPI_SUCCESS;
     case Done::no_memory: return without_memory(win);
-    default: return leave(function, window, call.member, fate, bytes, library);
+    default: return leave(function, window, call.member, reason, bytes, library);
   }
 }
 
 template <class Library>
 int run(Function function, const Call& call, MPI_Win win, MPI_Request* request, Library&& library) {
   Window* window = window_of(win);
-  Fate fate = Fate::other;
+  Reason reason = Reason::other;
   std::uint64_t bytes = 0;
   const bool may = request && window && window->is_passive();
-  const Done done = may ? accumulate(window, call, fate, bytes) : Done::no;
-  if (done == Done::no) return leave(function, window, call.member, fate, bytes, library);
+  const Done done = may ? accumulate(window, call, reason, bytes) : Done::no;
+  if (done == Done::no) return leave(function, window, call.member, reason, bytes, library);
   if (done == Done::no_memory || !completed(request)) return without_memory(win);
-  count(function, Fate::covered, bytes);
+  count(function, Reason::covered, bytes);
   let_others_go_on(*window);
   return MPI_SUCCESS;
 }
@@ -381,22 +381,22 @@ int nigh_mpi_Compare_and_swap(const void* origin, const void* compare, void* res
   };
   Window* window = window_of(win);
   if (!window || !window->is_member(member))
-    return leave(function, window, member, Fate::foreign, 0, by_library);
+    return leave(function, window, member, Reason::foreign, 0, by_library);
   const Target& target = window->targets[static_cast<std::size_t>(member)];
   const TypeInfo* info = type_info(type);
   Accumulation any;
-  Fate fate = window->together ? Fate::unshared : Fate::distant;
+  Reason reason = window->together ? Reason::unshared : Reason::distant;
   const bool ours = target.accumulates && info && info->named && info->contiguous && origin && compare &&
                     result && is_comparable(type) && find_accumulation(MPI_NO_OP, type, any) &&
                     (is_open(*window, target) || wait_open(*window, target, true));
-  char* there = ours ? place_of(target, displacement, *info, 1, fate) : nullptr;
-  if (!there) return leave(function, window, member, fate, 0, by_library);
+  char* there = ours ? place_of(target, displacement, *info, 1, reason) : nullptr;
+  if (!there) return leave(function, window, member, reason, 0, by_library);
   const auto offset = static_cast<std::size_t>(there - target.base);
   {
     const Held guard(target.card->guards[offset / stripe_bytes % stripe_count]);
     std::memcpy(result, there, info->size);
     if (std::memcmp(result, compare, info->size) == 0) std::memcpy(there, origin, info->size);
   }
-  nigh::mpi::count(function, Fate::covered, info->size);
+  nigh::mpi::count(function, Reason::covered, info->size);
   return MPI_SUCCESS;
 }

@@ -310,10 +310,10 @@ int nigh_mpi_Win_lock(int type, int member, int assertion, MPI_Win win) {
       (may_lock(*window) || (window->access.load(std::memory_order_relaxed) == Access::locks &&
                              target_of(*window, member).held.load(std::memory_order_relaxed) == 0));
   if (!free || (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE)) {
-    count(Function::Win_lock, Fate::distant);
+    count(Function::Win_lock, Reason::distant);
     return lock_of_library(window, [&] { return real().Win_lock(type, member, assertion, win); });
   }
-  count(Function::Win_lock, Fate::covered);
+  count(Function::Win_lock, Reason::covered);
   return lock(*window, type == MPI_LOCK_SHARED ? Target::shared : Target::exclusive, member, assertion);
 }
 
@@ -323,10 +323,10 @@ int nigh_mpi_Win_unlock(int member, MPI_Win win) {
                     window->access.load(std::memory_order_relaxed) == Access::locks &&
                     target_of(*window, member).held.load(std::memory_order_relaxed) != 0;
   if (!held) {
-    count(Function::Win_unlock, Fate::distant);
+    count(Function::Win_unlock, Reason::distant);
     return unlock_of_library(window, [&] { return real().Win_unlock(member, win); });
   }
-  count(Function::Win_unlock, Fate::covered);
+  count(Function::Win_unlock, Reason::covered);
   int error = MPI_SUCCESS;
   if ((target_of(*window, member).held.load(std::memory_order_relaxed) & Target::by_library) != 0) {
     const Away away;
@@ -342,20 +342,20 @@ int nigh_mpi_Win_unlock(int member, MPI_Win win) {
 int nigh_mpi_Win_lock_all(int assertion, MPI_Win win) {
   Window* window = window_of(win);
   if (!window || !may_lock(*window)) {
-    count(Function::Win_lock_all, Fate::distant);
+    count(Function::Win_lock_all, Reason::distant);
     return lock_of_library(window, [&] { return real().Win_lock_all(assertion, win); });
   }
-  count(Function::Win_lock_all, Fate::covered);
+  count(Function::Win_lock_all, Reason::covered);
   return lock_all(*window, assertion);
 }
 
 int nigh_mpi_Win_unlock_all(MPI_Win win) {
   Window* window = window_of(win);
   if (!window || window->access.load(std::memory_order_relaxed) != Access::all) {
-    count(Function::Win_unlock_all, Fate::distant);
+    count(Function::Win_unlock_all, Reason::distant);
     return unlock_of_library(window, [&] { return real().Win_unlock_all(win); });
   }
-  count(Function::Win_unlock_all, Fate::covered);
+  count(Function::Win_unlock_all, Reason::covered);
   int error = MPI_SUCCESS;
   if (window->told.load(std::memory_order_relaxed)) {
     const Away away;
@@ -397,7 +397,7 @@ int nigh_mpi_Win_sync(MPI_Win win) {
 int nigh_mpi_Win_fence(int assertion, MPI_Win win) {
   Window* window = window_of(win);
   if (window) tell_library_all(*window);
-  count(Function::Win_fence, Fate::uncovered);
+  count(Function::Win_fence, Reason::uncovered);
   const Away away;
   if (!window || !window->card) return real().Win_fence(assertion, win);
   std::atomic_thread_fence(std::memory_order_release);
@@ -421,7 +421,7 @@ int nigh_mpi_Win_fence(int assertion, MPI_Win win) {
 int nigh_mpi_Win_start(MPI_Group group, int assertion, MPI_Win win) {
   Window* window = window_of(win);
   if (window) tell_library_all(*window);
-  count(Function::Win_start, Fate::uncovered);
+  count(Function::Win_start, Reason::uncovered);
   const Away away;
   const int error = real().Win_start(group, assertion, win);
   if (error != MPI_SUCCESS || !window) return error;
@@ -438,7 +438,7 @@ int nigh_mpi_Win_start(MPI_Group group, int assertion, MPI_Win win) {
 int nigh_mpi_Win_complete(MPI_Win win) {
   Window* window = window_of(win);
   if (window) tell_library_all(*window);
-  count(Function::Win_complete, Fate::uncovered);
+  count(Function::Win_complete, Reason::uncovered);
   std::atomic_thread_fence(std::memory_order_release);
   const Away away;
   const int error = real().Win_complete(win);
@@ -451,7 +451,7 @@ int nigh_mpi_Win_complete(MPI_Win win) {
 
 int nigh_mpi_Win_post(MPI_Group group, int assertion, MPI_Win win) {
   Window* window = window_of(win);
-  count(Function::Win_post, Fate::uncovered);
+  count(Function::Win_post, Reason::uncovered);
   const Away away;
   const int error = real().Win_post(group, assertion, win);
   if (error != MPI_SUCCESS || !window || !window->card) return error;
@@ -463,7 +463,7 @@ int nigh_mpi_Win_post(MPI_Group group, int assertion, MPI_Win win) {
 }
 
 int nigh_mpi_Win_wait(MPI_Win win) {
-  count(Function::Win_wait, Fate::uncovered);
+  count(Function::Win_wait, Reason::uncovered);
   const Away away;
   const int error = real().Win_wait(win);
   std::atomic_thread_fence(std::memory_order_acquire);

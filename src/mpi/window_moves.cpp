@@ -46,24 +46,24 @@ struct Move {
   bool puts;
 };
 
-// False: it is the library's, and `fate` says why.
-[[gnu::noinline]] bool move(Window* window, const Move& m, Fate& fate, std::uint64_t& bytes) {
+// False: it is the library's, and `reason` says why.
+[[gnu::noinline]] bool move(Window* window, const Move& m, Reason& reason, std::uint64_t& bytes) {
   TypeInfo* origin = type_info(m.origin_type);
   TypeInfo* type = m.type == m.origin_type ? origin : type_info(m.type);
-  fate = Fate::other;
+  reason = Reason::other;
   if (!origin || !type || !origin->committed || !type->committed || m.count < 0 || m.origin_count < 0)
     return false;
   if (__builtin_mul_overflow(origin->size, static_cast<std::size_t>(m.origin_count), &bytes)) return false;
   if (!window || !window->is_member(m.member)) {
-    fate = Fate::foreign;
+    reason = Reason::foreign;
     return false;
   }
   const Target& target = window->targets[static_cast<std::size_t>(m.member)];
   if (bytes != type->size * static_cast<std::size_t>(m.count)) return false;
-  if (bytes == 0) return target.base && opened(*window, target, bytes, fate);
+  if (bytes == 0) return target.base && opened(*window, target, bytes, reason);
   if (is_nowhere(m.origin, *origin)) return false;
-  char* there = place_of(target, m.displacement, *type, m.count, fate);
-  if (!there || !opened(*window, target, bytes, fate)) return false;
+  char* there = place_of(target, m.displacement, *type, m.count, reason);
+  if (!there || !opened(*window, target, bytes, reason)) return false;
   if (m.puts) window->stored.store(true, std::memory_order_relaxed);
   return m.puts ? transfer(there, m.count, *type, m.origin, m.origin_count, *origin, bytes)
                 : transfer(m.origin, m.origin_count, *origin, there, m.count, *type, bytes);
@@ -86,7 +86,7 @@ inline bool move_piece(Window* window, Function function, const Move& m) {
   char* here = static_cast<char*>(m.origin);
   if (m.puts) window->stored.store(true, std::memory_order_relaxed);
   copy_piece(m.puts ? there : here, m.puts ? here : there, bytes);
-  count(function, Fate::covered, bytes);
+  count(function, Reason::covered, bytes);
   return true;
 }
 
@@ -95,27 +95,27 @@ int run(Function function, const Move& m, MPI_Win win, Call&& call) {
   Window* window = window_of(win);
   if (move_piece(window, function, m)) [[likely]]
     return MPI_SUCCESS;
-  Fate fate = Fate::other;
+  Reason reason = Reason::other;
   std::uint64_t bytes = 0;
-  if (move(window, m, fate, bytes)) {
-    count(function, Fate::covered, bytes);
+  if (move(window, m, reason, bytes)) {
+    count(function, Reason::covered, bytes);
     return MPI_SUCCESS;
   }
-  return leave(function, window, m.member, fate, bytes, call);
+  return leave(function, window, m.member, reason, bytes, call);
 }
 
 // Within an epoch that MPI allows requests in.
 template <class Call>
 int run(Function function, const Move& m, MPI_Win win, MPI_Request* request, Call&& call) {
   Window* window = window_of(win);
-  Fate fate = Fate::other;
+  Reason reason = Reason::other;
   std::uint64_t bytes = 0;
-  if (request && window && window->is_passive() && move(window, m, fate, bytes) && completed(request)) {
-    count(function, Fate::covered, bytes);
+  if (request && window && window->is_passive() && move(window, m, reason, bytes) && completed(request)) {
+    count(function, Reason::covered, bytes);
     let_others_go_on(*window);
     return MPI_SUCCESS;
   }
-  return leave(function, window, m.member, fate, bytes, call);
+  return leave(function, window, m.member, reason, bytes, call);
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ inline bool is_nowhere(const void* buffer, const TypeInfo& info) {
 // The address of `count` elements of `type` in the member's memory; nullptr: out of this rank's reach, or not
 // all within the window, which the library is to report.
 inline char* place_of(const Target& target, MPI_Aint displacement, const TypeInfo& type, MPI_Count count,
-                      Fate& fate) {
+                      Reason& reason) {
   if (!target.base) {
-    fate = target.card ? Fate::unshared : Fate::distant;
+    reason = target.card ? Reason::unshared : Reason::distant;
     return nullptr;
   }
   std::ptrdiff_t at = 0, last = 0;
@@ -48,12 +48,12 @@ inline char* place_of(const Target& target, MPI_Aint displacement, const TypeInf
 
 // A little that the target has not opened itself to is the library's, which is done with it before we had
 // looked often enough.
-inline bool opened(const Window& window, const Target& target, std::uint64_t bytes, Fate& fate) {
+inline bool opened(const Window& window, const Target& target, std::uint64_t bytes, Reason& reason) {
   constexpr std::uint64_t worth_waiting = 8192;
   if (is_open(window, target)) [[likely]]
     return true;
   if (bytes >= worth_waiting && wait_open(window, target, false)) return true;
-  fate = window.together ? Fate::other : Fate::distant;
+  reason = window.together ? Reason::other : Reason::distant;
   return false;
 }
 

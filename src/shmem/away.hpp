@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// PEs on other nodes, as libnigh-shmem.so sees them: one carrier, made by a library of its own for each MPI
+// PEs on other nodes, as libnigh-shmem.so sees them: one transport, made by a library of its own for each MPI
 // ABI (libnigh-shmem-openmpi.so, -mpich.so) and opened only when the job is larger than the node. Bytes go by
 // MPI's one-sided operations; atomics go as short messages that the target itself carries out with its
 // processor's atomics, so that they are coherent with those of its own node, which stay plain instructions.
@@ -102,13 +102,13 @@ class Away {
   [[noreturn]] virtual void abort(int status) = 0;
 };
 
-// The carrier of the MPI library that started this job; nullptr: `why` (of `bytes`) says what is missing.
+// The transport of the MPI library that started this job; nullptr: `why` (of `bytes`) says what is missing.
 // `mpi`: that of World.
 Away* open_away(const char* mpi, char* why, std::size_t bytes);
 
 }  // namespace nigh::shmem
 
 extern "C" {
-// Exported by a carrier library; nullptr when `version` is not its own.
+// Exported by a transport library; nullptr when `version` is not its own.
 __attribute__((visibility("default"))) nigh::shmem::Away* nigh_shmem_away(std::uint32_t version);
 }

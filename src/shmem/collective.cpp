@@ -4,7 +4,7 @@
 // Collectives: each is one call of message::Group, in place on the PEs' memory. Differences to MPI are kept
 // here: a broadcast of a team also fills the root's `dest`, the one of an active set leaves it alone; collect
 // takes blocks of different lengths, which are gathered first; alltoalls has strides on both sides. Teams
-// that span nodes have a communicator of the carrier instead of a group.
+// that span nodes have a communicator of the transport instead of a group.
 #include <nigh/shmem/shmem.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Accesses of a PE to one on another node: checks, and a call of the carrier.
+// Accesses of a PE to one on another node: checks, and a call of the transport.
 #include <vector>
 
 #include "shmem/pe.hpp"

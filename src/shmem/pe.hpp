@@ -4,7 +4,7 @@
 // The parts of a processing element: the space, the symmetric heap that lies in it, and the teams. An address
 // of another PE is our own symmetric address plus the distance of the two heaps (Brightwell, CUG 2009, p.
 // 14); for static data the space knows the distance. A PE on another node has no such address: it is reached
-// through the carrier (away.hpp). A misuse that the specification leaves undefined (an address that is not
+// through the transport (away.hpp). A misuse that the specification leaves undefined (an address that is not
 // symmetric, a PE that does not exist) ends the program with one sentence, since a put that goes nowhere
 // would be worse.
 #pragma once
@@ -27,7 +27,7 @@ struct nigh_shmem_team {
   std::vector<int> pes;  // of the world, by member
   int member = -1;       // ours
   int contexts = 0;
-  std::unique_ptr<nigh::message::Group> group;  // nullptr: it spans nodes, and `away` is the carrier's
+  std::unique_ptr<nigh::message::Group> group;  // nullptr: it spans nodes, and `away` is the transport's
   void* away = nullptr;
   ~nigh_shmem_team();
 };
@@ -108,7 +108,7 @@ inline void serve() {
   if (pe && pe->away) pe->away->poll();
 }
 
-// Finds the carrier and shows it our symmetric memory.
+// Finds the transport and shows it our symmetric memory.
 void go_away(Pe& me, const char* mpi);
 
 // Makes `team` that of these PEs; false when we are not among them. Collective over them.

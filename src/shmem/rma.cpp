@@ -4,7 +4,7 @@
 // Puts and gets. On the node all of them are done when they return, the non-blocking ones too: there is
 // nothing that could do a copy in the meantime but this very core. What is left for fence and quiet is the
 // order in which other cores see it, which the strided, signalling and large copies (streaming stores) need
-// as well. Between nodes the carrier does them, and quiet waits for it.
+// as well. Between nodes the transport does them, and quiet waits for it.
 #include <nigh/shmem/shmem.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ void strided(std::byte* to, const std::byte* from, std::ptrdiff_t to_step, std::
   }
 }
 
-// The carrier takes what an int counts at a time.
+// The transport takes what an int counts at a time.
 template <class Some>
 void far_strided(const char* function, const void* at, std::ptrdiff_t step, Away::Steps steps, Some&& some) {
   const std::size_t n = steps.count;

@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Start and end of a carrier: MPI is begun unless the program has done so, and each part that all PEs
-// have in common becomes a window, or what messages name (carrier_parcel.cpp). Windows stay locked for all
+// Start and end of a transport: MPI is begun unless the program has done so, and each part that all PEs
+// have in common becomes a window, or what messages name (transport_parcel.cpp). Windows stay locked for all
 // (MPI_Win_lock_all) until the end.
-#include "shmem/carrier.hpp"
+#include "shmem/transport.hpp"
 
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 namespace nigh::shmem {
 
-bool Carrier::fail(const char* format, ...) {
+bool Transport::fail(const char* format, ...) {
   va_list args;
   va_start(args, format);
   std::vsnprintf(text_, sizeof text_, format, args);
@@ -33,7 +33,7 @@ const bool sound_windows = std::strcmp(NIGH_MPI_ABI, "openmpi") != 0;
 
 }  // namespace
 
-bool Carrier::begin_mpi(int rank, int size) {
+bool Transport::begin_mpi(int rank, int size) {
   int begun = 0, over = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&over);
@@ -60,7 +60,7 @@ bool Carrier::begin_mpi(int rank, int size) {
 }
 
 // The windows of PE 0 that all have: the order of the windows.
-std::vector<std::uint64_t> Carrier::numbers_of_all(const Part* parts, int count) {
+std::vector<std::uint64_t> Transport::numbers_of_all(const Part* parts, int count) {
   MPI_Bcast(&count, 1, MPI_INT, 0, all_);
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count) * 2);
   if (rank_ == 0)
@@ -72,7 +72,7 @@ std::vector<std::uint64_t> Carrier::numbers_of_all(const Part* parts, int count)
   return numbers;
 }
 
-bool Carrier::show(const Part* parts, int count) {
+bool Transport::show(const Part* parts, int count) {
   const std::vector<std::uint64_t> wanted = numbers_of_all(parts, count);
   std::vector<const Part*> mine(wanted.size() / 2);
   std::vector<int> has(mine.size());
@@ -109,7 +109,7 @@ bool Carrier::show(const Part* parts, int count) {
   return true;
 }
 
-bool Carrier::start(int rank, int size, const Part* parts, int count, Wait wait) {
+bool Transport::start(int rank, int size, const Part* parts, int count, Wait wait) {
   wait_ = wait;
   if (!begin_mpi(rank, size)) return false;
   MPI_Comm_dup(MPI_COMM_WORLD, &all_);
@@ -123,7 +123,7 @@ bool Carrier::start(int rank, int size, const Part* parts, int count, Wait wait)
   return true;
 }
 
-void Carrier::finish() {
+void Transport::finish() {
   std::lock_guard guard(lock_);
   MPI_Cancel(&coming_);
   MPI_Wait(&coming_, MPI_STATUS_IGNORE);
@@ -150,7 +150,7 @@ void Carrier::finish() {
   if (ours_ && !over) MPI_Finalize();
 }
 
-void Carrier::abort(int status) {
+void Transport::abort(int status) {
   MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
 }
@@ -158,6 +158,6 @@ void Carrier::abort(int status) {
 }  // namespace nigh::shmem
 
 nigh::shmem::Away* nigh_shmem_away(std::uint32_t version) {
-  static nigh::shmem::Carrier carrier;
-  return version == nigh::shmem::away_version ? &carrier : nullptr;
+  static nigh::shmem::Transport transport;
+  return version == nigh::shmem::away_version ? &transport : nullptr;
 }

@@ -1,10 +1,10 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The carrier of one MPI library (see away.hpp). Every call of MPI is made under one lock, so that threads of
-// the program need no more than MPI_THREAD_SERIALIZED of it (one-sided operations of Open MPI over TCP offer
-// no more), and no wait happens within MPI but flushes, which depend on nothing that we serve: all others are
-// loops of test, serve, yield. Hence two PEs that wait for each other's atomics both go on.
+// The transport of one MPI library (see away.hpp). Every call of MPI is made under one lock, so that threads
+// of the program need no more than MPI_THREAD_SERIALIZED of it (one-sided operations of Open MPI over TCP
+// offer no more), and no wait happens within MPI but flushes, which depend on nothing that we serve: all
+// others are loops of test, serve, yield. Hence two PEs that wait for each other's atomics both go on.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +20,7 @@ namespace nigh::shmem {
 
 class Cargo;
 
-class Carrier final : public Away {
+class Transport final : public Away {
  public:
   bool start(int rank, int size, const Part* parts, int count, Wait wait) override;
   [[nodiscard]] const char* why() const override { return why_; }

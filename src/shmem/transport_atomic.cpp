@@ -5,7 +5,7 @@
 // as long as all use one operation; so an atomic is an errand to the PE that holds the word, which does it
 // with its processor as its neighbours on the node do. Errands of one PE to another are done in the order in
 // which they were sent, hence an answered one says that all before it are done.
-#include "shmem/carrier.hpp"
+#include "shmem/transport.hpp"
 
 namespace nigh::shmem {
 
@@ -31,7 +31,7 @@ std::uint64_t carry_out(Amo amo, Word* at, Word value, Word condition) {
 }  // namespace
 
 // At most a few at a time: the caller waits for something of its own.
-void Carrier::serve() {
+void Transport::serve() {
   tend();
   for (int i = 0; i < 64; ++i) {
     int come = 0;
@@ -43,7 +43,7 @@ void Carrier::serve() {
   }
 }
 
-void Carrier::take(const Letter& letter, int from) {
+void Transport::take(const Letter& letter, int from) {
   const Errand& now = letter.errand;
   if (now.kind == put_kind || now.kind == get_kind) return take_bytes(letter, from);
   std::uint64_t old = 0;
@@ -63,17 +63,17 @@ void Carrier::take(const Letter& letter, int from) {
 }
 
 // The receive for it was posted before the errand was sent: this does not wait for the other's doing.
-void Carrier::answer(int to, int ticket, std::uint64_t old) {
+void Transport::answer(int to, int ticket, std::uint64_t old) {
   MPI_Send(&old, sizeof old, MPI_BYTE, to, answer_tag + ticket, talk_);
 }
 
-void Carrier::poll() {
+void Transport::poll() {
   if (!lock_.try_lock()) return;  // another thread is at it
   if (coming_ != MPI_REQUEST_NULL) serve();
   lock_.unlock();
 }
 
-Carrier::Errand Carrier::errand(const AmoCall& call) const {
+Transport::Errand Transport::errand(const AmoCall& call) const {
   Errand errand = {};
   std::size_t offset = 0;
   errand.part = part_of(call.at, static_cast<std::size_t>(call.bytes), offset);
@@ -85,7 +85,7 @@ Carrier::Errand Carrier::errand(const AmoCall& call) const {
   return errand;
 }
 
-std::uint64_t Carrier::ask(int pe, Errand errand) {
+std::uint64_t Transport::ask(int pe, Errand errand) {
   std::uint64_t old = 0, sent = 0;
   Posted& posted = posted_[static_cast<std::size_t>(pe)];
   run([&](MPI_Request* request) {
@@ -102,9 +102,9 @@ std::uint64_t Carrier::ask(int pe, Errand errand) {
   return old;
 }
 
-std::uint64_t Carrier::amo(int pe, const AmoCall& call) { return ask(pe, errand(call)); }
+std::uint64_t Transport::amo(int pe, const AmoCall& call) { return ask(pe, errand(call)); }
 
-void Carrier::post(int pe, const AmoCall& call) {
+void Transport::post(int pe, const AmoCall& call) {
   const Errand now = errand(call);
   bool enough = false;
   {
@@ -116,14 +116,14 @@ void Carrier::post(int pe, const AmoCall& call) {
 }
 
 // They lie in the target's memory until it serves them.
-bool Carrier::note_posted(int pe) {
+bool Transport::note_posted(int pe) {
   Posted& posted = posted_[static_cast<std::size_t>(pe)];
   if (posted.sent == posted.done) ++open_;
   ++posted.sent;
   return posted.sent - posted.done >= most_posted;
 }
 
-void Carrier::settle(int pe) {
+void Transport::settle(int pe) {
   bool open = false;
   {
     std::lock_guard guard(lock_);
@@ -135,7 +135,7 @@ void Carrier::settle(int pe) {
   if (open) ask(pe, nothing);
 }
 
-void Carrier::quiet_of(int pe) {
+void Transport::quiet_of(int pe) {
   {
     std::lock_guard guard(lock_);
     for (Window& window : windows_)
@@ -144,7 +144,7 @@ void Carrier::quiet_of(int pe) {
   settle(pe);
 }
 
-void Carrier::quiet() {
+void Transport::quiet() {
   bool open = false;
   {
     std::lock_guard guard(lock_);

@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "shmem/carrier.hpp"
+#include "shmem/transport.hpp"
 
 namespace nigh::shmem {
 
@@ -42,7 +42,7 @@ Cargo::~Cargo() {
   if (type != MPI_BYTE) MPI_Type_free(&type);
 }
 
-int Carrier::part_of(const void* at, std::size_t bytes, std::size_t& offset) const {
+int Transport::part_of(const void* at, std::size_t bytes, std::size_t& offset) const {
   const auto* byte = static_cast<const std::byte*>(at);
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     const auto within =
@@ -54,11 +54,11 @@ int Carrier::part_of(const void* at, std::size_t bytes, std::size_t& offset) con
   return -1;
 }
 
-Carrier::Window& Carrier::window_of(const void* at, std::size_t bytes, std::size_t& offset) {
+Transport::Window& Transport::window_of(const void* at, std::size_t bytes, std::size_t& offset) {
   return windows_[static_cast<std::size_t>(part_of(at, bytes, offset))];
 }
 
-void Carrier::end(MPI_Request& request) {
+void Transport::end(MPI_Request& request) {
   until([&] {
     if (!lock_.try_lock()) return false;
     int done = 0;
@@ -69,7 +69,7 @@ void Carrier::end(MPI_Request& request) {
   });
 }
 
-void Carrier::put(int pe, void* at, const void* source, std::size_t bytes, bool blocking) {
+void Transport::put(int pe, void* at, const void* source, std::size_t bytes, bool blocking) {
   if (messages_) return send(pe, bytes_errand(put_kind, at, bytes), source, Cargo(bytes), blocking);
   std::size_t offset = 0;
   Window& window = window_of(at, bytes, offset);
@@ -91,7 +91,7 @@ void Carrier::put(int pe, void* at, const void* source, std::size_t bytes, bool 
   }
 }
 
-void Carrier::get(int pe, void* dest, const void* at, std::size_t bytes, bool blocking) {
+void Transport::get(int pe, void* dest, const void* at, std::size_t bytes, bool blocking) {
   if (messages_) return fetch(pe, bytes_errand(get_kind, at, bytes), dest, Cargo(bytes), blocking);
   std::size_t offset = 0;
   Window& window = window_of(at, bytes, offset);
@@ -115,7 +115,7 @@ void Carrier::get(int pe, void* dest, const void* at, std::size_t bytes, bool bl
   }
 }
 
-void Carrier::put_strided(int pe, void* at, const void* source, const Steps& steps) {
+void Transport::put_strided(int pe, void* at, const void* source, const Steps& steps) {
   if (messages_)
     return send(pe, steps_errand(put_kind, at, steps, steps.dest), source,
                 Cargo(steps.element, steps.count, steps.source), true);
@@ -128,7 +128,7 @@ void Carrier::put_strided(int pe, void* at, const void* source, const Steps& ste
   });
 }
 
-void Carrier::get_strided(int pe, void* dest, const void* at, const Steps& steps) {
+void Transport::get_strided(int pe, void* dest, const void* at, const Steps& steps) {
   if (messages_)
     return fetch(pe, steps_errand(get_kind, at, steps, steps.source), dest,
                  Cargo(steps.element, steps.count, steps.dest), true);

@@ -7,11 +7,11 @@
 // arrived, so an answered errand still says that all before it are done.
 #include <cstring>
 
-#include "shmem/carrier.hpp"
+#include "shmem/transport.hpp"
 
 namespace nigh::shmem {
 
-Carrier::Errand Carrier::bytes_errand(Kind kind, const void* at, std::size_t bytes) const {
+Transport::Errand Transport::bytes_errand(Kind kind, const void* at, std::size_t bytes) const {
   Errand errand = {};
   std::size_t offset = 0;
   errand.kind = kind;
@@ -21,8 +21,8 @@ Carrier::Errand Carrier::bytes_errand(Kind kind, const void* at, std::size_t byt
   return errand;
 }
 
-Carrier::Errand Carrier::steps_errand(Kind kind, const void* at, const Steps& steps,
-                                      std::ptrdiff_t step) const {
+Transport::Errand Transport::steps_errand(Kind kind, const void* at, const Steps& steps,
+                                          std::ptrdiff_t step) const {
   Errand errand = bytes_errand(kind, at, steps.element);
   errand.bytes = static_cast<std::uint32_t>(steps.element);
   errand.value = steps.count;
@@ -30,7 +30,7 @@ Carrier::Errand Carrier::steps_errand(Kind kind, const void* at, const Steps& st
   return errand;
 }
 
-void Carrier::send(int pe, const Errand& errand, const void* source, const Cargo& cargo, bool blocking) {
+void Transport::send(int pe, const Errand& errand, const void* source, const Cargo& cargo, bool blocking) {
   const bool inside = errand.bytes == 0 && errand.value <= most_inside;
   MPI_Request sent = MPI_REQUEST_NULL;
   bool enough = false;
@@ -53,7 +53,7 @@ void Carrier::send(int pe, const Errand& errand, const void* source, const Cargo
   if (enough) settle(pe);
 }
 
-void Carrier::fetch(int pe, Errand errand, void* dest, const Cargo& cargo, bool blocking) {
+void Transport::fetch(int pe, Errand errand, void* dest, const Cargo& cargo, bool blocking) {
   MPI_Request come = MPI_REQUEST_NULL;
   bool enough = false;
   {
@@ -68,7 +68,7 @@ void Carrier::fetch(int pe, Errand errand, void* dest, const Cargo& cargo, bool 
   if (enough) end_all(gets_);
 }
 
-void Carrier::take_bytes(const Letter& letter, int from) {
+void Transport::take_bytes(const Letter& letter, int from) {
   const Errand& now = letter.errand;
   std::byte* at = windows_[static_cast<std::size_t>(now.part)].begin + now.offset;
   if (now.kind == put_kind && now.ticket > 0) {
@@ -92,7 +92,7 @@ void Carrier::take_bytes(const Letter& letter, int from) {
     carry(Cargo(now.bytes, now.value, static_cast<std::ptrdiff_t>(now.condition)));
 }
 
-void Carrier::tend() {
+void Transport::tend() {
   for (std::size_t i = 0; i < arriving_.size();) {
     int done = 0;
     MPI_Test(&arriving_[i].request, &done, MPI_STATUS_IGNORE);
@@ -117,7 +117,7 @@ void Carrier::tend() {
   }
 }
 
-void Carrier::end_all(std::vector<MPI_Request>& requests) {
+void Transport::end_all(std::vector<MPI_Request>& requests) {
   std::vector<MPI_Request> mine;
   {
     std::lock_guard guard(lock_);

@@ -6,12 +6,12 @@
 // it the members meet, so that none of them still waits for one that no longer serves.
 #include <climits>
 
-#include "shmem/carrier.hpp"
+#include "shmem/transport.hpp"
 
 namespace nigh::shmem {
 
 // A dissemination barrier of the members, over messages.
-void Carrier::meet(const int* pes, int count, int member) {
+void Transport::meet(const int* pes, int count, int member) {
   for (int step = 1; step < count; step *= 2) {
     char in = 0, out = 0;
     MPI_Request sent = MPI_REQUEST_NULL;
@@ -23,7 +23,7 @@ void Carrier::meet(const int* pes, int count, int member) {
   }
 }
 
-void* Carrier::make_team(const int* pes, int count) {
+void* Transport::make_team(const int* pes, int count) {
   int member = 0;
   while (member < count && pes[member] != rank_) ++member;
   meet(pes, count, member);
@@ -39,24 +39,24 @@ void* Carrier::make_team(const int* pes, int count) {
   return team.release();
 }
 
-void Carrier::end_team(void* team) {
+void Transport::end_team(void* team) {
   std::unique_ptr<Team> owned(static_cast<Team*>(team));
   std::lock_guard guard(lock_);
   if (!windows_.empty()) MPI_Comm_free(&owned->comm);
 }
 
-void Carrier::barrier(void* team) {
+void Transport::barrier(void* team) {
   run([&](MPI_Request* request) { MPI_Ibarrier(static_cast<Team*>(team)->comm, request); });
 }
 
-void Carrier::bcast(void* team, void* data, std::size_t bytes, int root) {
+void Transport::bcast(void* team, void* data, std::size_t bytes, int root) {
   const Cargo block(bytes);
   run([&](MPI_Request* request) {
     MPI_Ibcast(data, block.count, block.type, root, static_cast<Team*>(team)->comm, request);
   });
 }
 
-void Carrier::allgather(void* team, const void* send, void* receive, std::size_t bytes) {
+void Transport::allgather(void* team, const void* send, void* receive, std::size_t bytes) {
   const Cargo block(bytes);
   run([&](MPI_Request* request) {
     MPI_Iallgather(send, block.count, block.type, receive, block.count, block.type,
@@ -64,8 +64,8 @@ void Carrier::allgather(void* team, const void* send, void* receive, std::size_t
   });
 }
 
-void Carrier::allgatherv(void* team, const void* send, void* receive, const std::size_t* sizes,
-                         const std::size_t* offsets) {
+void Transport::allgatherv(void* team, const void* send, void* receive, const std::size_t* sizes,
+                           const std::size_t* offsets) {
   auto* of = static_cast<Team*>(team);
   int member = 0;
   MPI_Comm_rank(of->comm, &member);
@@ -85,7 +85,7 @@ void Carrier::allgatherv(void* team, const void* send, void* receive, const std:
   });
 }
 
-void Carrier::alltoall(void* team, const void* send, void* receive, std::size_t bytes) {
+void Transport::alltoall(void* team, const void* send, void* receive, std::size_t bytes) {
   const Cargo block(bytes);
   run([&](MPI_Request* request) {
     MPI_Ialltoall(send, block.count, block.type, receive, block.count, block.type,
@@ -130,8 +130,8 @@ MPI_Datatype type_of(message::Element element) {
 
 }  // namespace
 
-bool Carrier::reduce(void* team, const void* send, void* receive, std::size_t count, message::Op op,
-                     message::Element element) {
+bool Transport::reduce(void* team, const void* send, void* receive, std::size_t count, message::Op op,
+                       message::Element element) {
   MPI_Op how = op_of(op);
   MPI_Datatype type = type_of(element);
   if (how == MPI_OP_NULL || type == MPI_DATATYPE_NULL) return false;

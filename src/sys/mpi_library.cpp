@@ -71,7 +71,7 @@ void* open_by_mpi(const char* room, const char* launcher, const void* beside, ch
   char path[4096];
   std::snprintf(path, sizeof path, "%.*slibnigh-%s-%s.so", folder, slash ? here.dli_fname : "", room, mpi);
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) std::snprintf(why, bytes, "the carrier for this MPI can't be loaded (%s)", dlerror());
+  if (!library) std::snprintf(why, bytes, "the transport for this MPI can't be loaded (%s)", dlerror());
   return library;
 }
 

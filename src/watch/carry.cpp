@@ -109,11 +109,11 @@ std::vector<RegionMove> regions_to_move(const Watched& unit, const Action& actio
   return out;
 }
 
-Carrier::Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer,
-                 const std::atomic<bool>* stop)
+Migrator::Migrator(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer,
+                   const std::atomic<bool>* stop)
     : os_(os), machine_(machine), journals_(std::move(journals)), freezer_(freezer), stop_(stop) {}
 
-Carried Carrier::carry(const Action& action, const Watched& unit) {
+Carried Migrator::carry(const Action& action, const Watched& unit) {
   switch (action.kind) {
     case Action::Kind::threads: return move_threads(action, unit);
     case Action::Kind::pages:
@@ -142,7 +142,7 @@ Carried Carrier::carry(const Action& action, const Watched& unit) {
 
 // Threads that do little just now would be left behind: of a process that is one unit, all go, each from the
 // node where it ran last.
-std::vector<std::pair<int, int>> Carrier::threads_to_move(const Watched& unit) const {
+std::vector<std::pair<int, int>> Migrator::threads_to_move(const Watched& unit) const {
   std::map<int, int> out(unit.threads.begin(), unit.threads.end());
   for (const int tid : unit.whole ? sys::threads_of(os_, unit.pid) : std::vector<int>()) {
     if (out.count(tid) != 0) continue;
@@ -152,7 +152,7 @@ std::vector<std::pair<int, int>> Carrier::threads_to_move(const Watched& unit) c
   return {out.begin(), out.end()};
 }
 
-Carried Carrier::move_threads(const Action& action, const Watched& unit) {
+Carried Migrator::move_threads(const Action& action, const Watched& unit) {
   Carried out;
   const std::string& name = unit.unit.application.program.name;
   const sys::ProcessId process = {unit.pid, unit.start};
@@ -189,14 +189,14 @@ Carried Carrier::move_threads(const Action& action, const Watched& unit) {
   return out;
 }
 
-MoveOptions Carrier::options_for(const Action& action) {
+MoveOptions Migrator::options_for(const Action& action) {
   MoveOptions out;
   if (action.how == Pages::frozen) out.freezer = freezer_;
   out.stop = stop_;
   return out;
 }
 
-Carried Carrier::move_memory(const Action& action, const Watched& unit) {
+Carried Migrator::move_memory(const Action& action, const Watched& unit) {
   const std::string& name = unit.unit.application.program.name;
   const sys::ProcessId process = {unit.pid, unit.start};
   MoveOptions options = options_for(action);
@@ -254,7 +254,7 @@ Carried Carrier::move_memory(const Action& action, const Watched& unit) {
   return out;
 }
 
-double Carrier::follow(const Reading& reading, const std::vector<Watched>& units) {
+double Migrator::follow(const Reading& reading, const std::vector<Watched>& units) {
   double megabytes = 0;
   for (const Watched& unit : units) {
     const auto action = lazy_.find(unit.unit.id);

@@ -38,12 +38,12 @@ struct Carried {
   CpuSet policies_behind;
 };
 
-class Carrier {
+class Migrator {
  public:
   // `journals`: a private folder (sys::run_folder("watch")). `freezer`: with leave to pause; may be null.
   // Once `stop` (may be null) is set, what is under way ends soon, in a good state.
-  Carrier(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer,
-          const std::atomic<bool>* stop = nullptr);
+  Migrator(const sys::Os& os, const Machine& machine, std::string journals, sys::Freezer* freezer,
+           const std::atomic<bool>* stop = nullptr);
   Carried carry(const Action& action, const Watched& unit);
   // Regions that were touched since, of units whose pages go lazily. Returns megabytes moved.
   double follow(const Reading& reading, const std::vector<Watched>& units);

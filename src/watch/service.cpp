@@ -93,7 +93,7 @@ Service::Service(const sys::Os& os, Machine machine, Links links, ServiceOptions
       options_(std::move(options)),
       scene_(machine_),
       governor_(std::move(links), on_this_machine(os, machine_, options_.governor)),
-      carrier_(os_, machine_, journals, freezer, options_.stop),
+      migrator_(os_, machine_, journals, freezer, options_.stop),
       policies_(os_, std::move(journals)) {
   const auto states = probe_meters(os_);
   meter_state_ = choose(states);
@@ -223,7 +223,7 @@ int Service::carry_out(const std::vector<Action>& actions, const std::vector<Wat
   for (const Action& action : actions)
     for (const Watched& one : watched) {
       if (one.unit.id != action.unit) continue;
-      Carried carried = carrier_.carry(action, one);
+      Carried carried = migrator_.carry(action, one);
       failed += carried.failed ? 1 : 0;
       scene_.moved(one.pid, carried.threads);
       if (!carried.policies_behind.empty()) policies_.left_behind(one.pid, carried.policies_behind);
@@ -261,7 +261,7 @@ void Service::interval() {
   const double before = sys::process_seconds();
   if (!step.actions.empty()) governor_.done(carry_out(step.actions, watched));
   for (Event& event : policies_.relieve()) say(std::move(event));
-  const double followed = carrier_.follow(*reading, watched);
+  const double followed = migrator_.follow(*reading, watched);
   if (!step.actions.empty() || followed > 0) meter_->pages_moved();
   carried_cpu_ += sys::process_seconds() - before;
 }

@@ -74,7 +74,7 @@ class Service {
   ServiceOptions options_;
   Scene scene_;
   Governor governor_;
-  Carrier carrier_;
+  Migrator migrator_;
   PolicyFollower policies_;
   MeterState meter_state_;
   std::unique_ptr<Meter> meter_;

@@ -26,7 +26,7 @@ by_mpi() {
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     timeout 60 "mpirun.$library" $here -n "$ranks" "$cases" "$@" >"$tmp/said" 2>"$tmp/told" </dev/null
 }
-# True if that MPI is here, and its carrier built.
+# True if that MPI is here, and its transport built.
 has_mpi() { command -v "mpirun.$1" >/dev/null && [ -e "$build/lib/libnigh-chare-$1.so" ]; }
 
 case $case in

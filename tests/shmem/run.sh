@@ -33,7 +33,7 @@ storm() { # storm N COMMAND..: N PEs of the random program
 }
 installed() {
   command -v "mpirun.$1" >/dev/null 2>&1 || skip "$1" "there is no mpirun.$1 here"
-  [ -e "$lib/libnigh-shmem-$1.so" ] || skip "$1" "the carrier for $1 was not built"
+  [ -e "$lib/libnigh-shmem-$1.so" ] || skip "$1" "the transport for $1 was not built"
 }
 lib=$2/lib
 if [ "$case" = c++ ]; then
@@ -112,11 +112,11 @@ case $case in
     echo "$told" | grep -q "nigh: shmem_init: .*no library of .* was found (/nowhere/libmpi.so)" || fail "no MPI: $told"
     told=$(NIGH_SHMEM_BYTES=nonsense nodes "$kind" 2 "$out" 2>&1) && fail "took a nonsense NIGH_SHMEM_BYTES"
     echo "$told" | grep -q "nigh: shmem_init: NIGH_SHMEM_BYTES is 'nonsense'" || fail "nonsense: $told"
-    rm -rf "$out.tree" # an installation that lacks the carrier
+    rm -rf "$out.tree" # an installation that lacks the transport
     mkdir -p "$out.tree/bin" "$out.tree/lib"
     cp "$bin/nigh-oshcc" "$out.tree/bin"
     cp "$lib/libnigh-shmem.so" "$lib/libnigh-space.so" "$out.tree/lib"
     "$out.tree/bin/nigh-oshcc" -std=c11 -O2 "$here/pes.c" -o "$out.tree/pes" || fail "nigh-oshcc of a copied tree"
-    told=$(nodes "$kind" 2 "$out.tree/pes" 2>&1) && fail "ran without the carrier"
-    echo "$told" | grep -q "nigh: shmem_init: .*carrier .*libnigh-shmem-$kind.so" || fail "no carrier: $told" ;;
+    told=$(nodes "$kind" 2 "$out.tree/pes" 2>&1) && fail "ran without the transport"
+    echo "$told" | grep -q "nigh: shmem_init: .*transport .*libnigh-shmem-$kind.so" || fail "no transport: $told" ;;
 esac
