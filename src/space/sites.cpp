@@ -6,8 +6,7 @@
 // page). All of it is a hint: races and blocks of the past lose an observation, never memory.
 #include "space/sites.hpp"
 
-#include <time.h>
-
+#include "space/budget.hpp"
 #include "space/huge.hpp"
 #include "space/learned.hpp"
 #include "space/slot.hpp"
@@ -32,14 +31,9 @@ struct Entry {
 // rank at first, then a two-hundredth of its CPU time. A byte that is sent from private memory costs about a
 // tenth of what a byte on trial does (64 KiB to 1 MiB), so a program that sends much may try much. A new page
 // of a site that sends costs 1.4 to 3 us more than a private one, and saves 0.4 us whenever it is sent.
-struct Budget {
-  std::int64_t each_second;  // of CPU time
-  std::int64_t missed_each;  // so many bytes that are sent from private memory pay for one
-  std::atomic<std::int64_t> left, earned;
-};
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-static constinit Budget g_trials = {4 * kMiB, 10, 8 * kMiB, 0};
-static constinit Budget g_new_pages = {8 * kMiB, 5, 8 * kMiB, 0};
+static constinit Budget g_trials{8 * kMiB, 4 * kMiB}, g_new_pages{8 * kMiB, 8 * kMiB};
+// So many bytes that are sent from private memory pay for one.
+constexpr std::int64_t kMissedForTrial = 10, kMissedForNewPage = 5;
 constexpr std::int64_t kMostSaved = 64 * kMiB;
 constexpr unsigned kDenialsPerLook = 64;
 
@@ -106,22 +100,12 @@ static std::uint64_t class_of(std::size_t bytes) {
 // The last trial may be larger than what is left: it is earned before the next one.
 constexpr std::size_t kLargestTrial = std::size_t{32} << 20;
 static bool pay(Budget& budget, std::size_t bytes) {
-  if (budget.left.load(std::memory_order_relaxed) <= 0) {
-    if (++t_denials % kDenialsPerLook != 0) return false;
-    timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * budget.each_second / 1000;
-    const std::int64_t before = budget.earned.exchange(earned, std::memory_order_relaxed);
-    if (budget.left.fetch_add(earned - before, std::memory_order_relaxed) + earned - before <= 0)
-      return false;
-  }
-  budget.left.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
-  return true;
+  if (budget.is_spent() && ++t_denials % kDenialsPerLook != 0) return false;
+  return budget.pay(bytes);
 }
 
-static void earn(Budget& budget, std::size_t missed) {
-  if (budget.left.load(std::memory_order_relaxed) < kMostSaved)
-    budget.left.fetch_add(static_cast<std::int64_t>(missed) / budget.missed_each, std::memory_order_relaxed);
+static void earn(Budget& budget, std::int64_t bytes) {
+  if (budget.left() < kMostSaved) budget.add(bytes);
 }
 
 static bool try_it(std::size_t bytes) {
@@ -260,8 +244,8 @@ static void count_missed(const Found& found) {
 // longer.
 void site_missed(std::uintptr_t lo, std::size_t bytes) {
   if (g_marks == nullptr) return;
-  earn(g_trials, bytes);
-  earn(g_new_pages, bytes);
+  earn(g_trials, static_cast<std::int64_t>(bytes) / kMissedForTrial);
+  earn(g_new_pages, static_cast<std::int64_t>(bytes) / kMissedForNewPage);
   const std::uintptr_t page = lo / kPage;
   std::atomic<std::uint64_t>& known = g_learned_pages[page % 64];
   const std::uint64_t word = known.load(std::memory_order_relaxed);

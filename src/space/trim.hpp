@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Two heaps, libc's and ours, that keep what the program uses by turns need twice its memory. So when one of
-// them gets a large block, as much that is free in the other goes back to the kernel. A program that goes on
-// by turns faults it in again, up to 3 us a page, so there is an allowance: 64 MiB, and 16 MiB for each
-// second of CPU time (50 ms, and a hundredth).
+// them gets a large block, as much that is free in the other goes back to the kernel, if it is an eighth of
+// the process's memory. A program that goes on by turns faults it in again, up to 3 us a page, so there is a
+// budget: 64 MiB, and 16 MiB for each second of CPU time (50 ms, and a hundredth).
 #pragma once
 
 #include <cstddef>
