@@ -273,6 +273,12 @@ static void aliases(void) {
   say_class("alias, Alltoall", MPI_Alltoall(a, 1, MPI_INT, a, 1, MPI_INT, MPI_COMM_WORLD));
   say_class("alias, Alltoallv",
             MPI_Alltoallv(a, ones, places, MPI_INT, a, ones, places, MPI_INT, MPI_COMM_WORLD));
+  const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+  const int bytes[2] = {0, sizeof(int)};
+  say_class("alias, Alltoallw", MPI_Alltoallw(a, ones, bytes, types, a, ones, bytes, types, MPI_COMM_WORLD));
+  say_class("alias, Ialltoallw",
+            MPI_Ialltoallw(a, ones, bytes, types, a, ones, bytes, types, MPI_COMM_WORLD, &request));
+  if (request != MPI_REQUEST_NULL) MPI_Wait(&request, MPI_STATUS_IGNORE);
   say_class("alias, Iallreduce", MPI_Iallreduce(a, a, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
   if (request != MPI_REQUEST_NULL) MPI_Wait(&request, MPI_STATUS_IGNORE);
   int code = MPI_Gather(a, 1, MPI_INT, a, 1, MPI_INT, 0, MPI_COMM_WORLD);
