@@ -259,13 +259,13 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "--teams", options->teams,
       "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, producers or PEs, such as 2,4");
-  command->add_option("--size", options->size, "Of transpose-steps: matrices, such as 1024x1024,1000x600");
+  command->add_option("--size", options->size, "Matrices of transpose-steps, such as 1024x1024,1000x600");
   command
       ->add_option("--threads", options->threads,
-                   "Of transpose-steps: threads of a rank (default: all CPUs of a node)")
+                   "Threads of a rank of transpose-steps (default: all CPUs of a node)")
       ->check(CLI::Range(1, 1024));
   command
-      ->add_option("--library", options->library, "Of transpose-steps: the launcher's MPI, openmpi or mpich")
+      ->add_option("--library", options->library, "The launcher's MPI for transpose-steps: openmpi or mpich")
       ->check(CLI::IsMember({"openmpi", "mpich"}));
   command->add_option("--samples", options->samples, "Samples of each subject, taken in turn (default 5)")
       ->check(CLI::Range(1, 10000));

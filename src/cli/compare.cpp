@@ -192,7 +192,7 @@ void add_compare(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option(
       "--check", options->check,
-      "What of the output must be equal: lines that match, their first group if they have one");
+      "The part of the output that must be equal: lines that match, their first group if they have one");
   command->add_flag("--json", options->json, "JSON");
   command->footer(
       "  nigh compare -- mpirun -n 4 ./app input\n"

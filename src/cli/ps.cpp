@@ -135,7 +135,7 @@ void add_ps(CLI::App& app, int& status) {
   command->add_flag("--all", options->all, "All processes, also those that may use all PUs");
   command->add_flag("--threads", options->threads, "A line for each thread, with the PU where it ran last");
   command->add_flag("--memory", options->memory,
-                    "Where the memory of each process lies, and how much of it is in huge pages");
+                    "The memory of each process by NUMA node, and how much of it is in huge pages");
   command->add_flag("--json", options->json, "JSON");
   command->callback([options, &status] { status = ps(*options); });
 }

@@ -264,8 +264,8 @@ void add_report(CLI::App& app, int& status) {
                       "A table of peers (default: peers.json beside the page, if there)");
   perfetto->excludes(command->add_option(
       "--trace", options->traces,
-      "What a message-driven program's --chare-trace wrote; may be given again (no benchmark is run then)"));
-  command->add_option("--account", options->account, "What nigh run --explain --explain-file wrote");
+      "Trace of a message-driven program (--chare-trace); may be given again (no benchmark is run then)"));
+  command->add_option("--account", options->account, "Account of nigh run --explain --explain-file");
   command->add_option("--machine", options->machine, "Another machine: a model's name or a file");
   command->add_flag("--no-run", options->no_run, "Without files: do not run the short benchmarks");
   auto* summary = command->add_flag("--summary", options->summary, "Also print a summary");

@@ -300,7 +300,7 @@ void add_run(CLI::App& app, int& status) {
       ->excludes(ranks);
   add_hybrid_options(*command, options, ranks);
   const CLI::IsMember features({"mpi", "teams"});
-  command->add_option("--only", options->only, "Of what helps only: mpi (messages), teams (OpenMP threads)")
+  command->add_option("--only", options->only, "Turns on only this: mpi (messages), teams (OpenMP threads)")
       ->delimiter(',')
       ->check(features);
   command->add_option("--off", options->off, "All that helps but: mpi, teams")
@@ -328,7 +328,7 @@ void add_run(CLI::App& app, int& status) {
   command->add_flag("--explain{text}", options->explain, "Account for what was bound when the program ends")
       ->check(CLI::IsMember({"text", "json"}));
   command->add_option("--explain-file", options->explain_file,
-                      "Where the account goes; %p is the process number");
+                      "File of the account; %p is the process number");
   command->add_flag("--json", options->json, "JSON, for --dry-run and --explain");
   auto* dry =
       command->add_flag("--dry-run", options->dry_run, "Show what would be set and the plan, run nothing");
@@ -344,7 +344,7 @@ void add_run(CLI::App& app, int& status) {
   group_options(*command, "Memory",
                 {"--interleave", "--weighted-interleave", "--membind", "--preferred", "--huge-pages",
                  "--share", "--watch", "--memory"});
-  group_options(*command, "What happens", {"--web", "--record", "--explain", "--explain-file"});
+  group_options(*command, "Observation", {"--web", "--record", "--explain", "--explain-file"});
   for (const auto& [option, value] :
        {std::pair{"--record", " FOLDER"}, {"--rank-map", " FILE"}, {"--explain-file", " FILE"}})
     command->get_option(option)->option_text(value);

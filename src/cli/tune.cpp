@@ -379,7 +379,7 @@ void add_tune(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option(
       "--check", options->check,
-      "What of the output must be equal: lines that match, their first group if they have one");
+      "The part of the output that must be equal: lines that match, their first group if they have one");
   command->add_flag("--dry-run", options->dry_run, "Show what would be tried, run nothing");
   command->add_flag("--forget", options->forget, "Remove what was kept for this command");
   command->add_flag("--json", options->json, "JSON");

@@ -105,11 +105,11 @@ void add_watch(CLI::App& app, int& status) {
   demo->excludes(undo_flag)->excludes(log)->excludes(listen);
   command->add_flag("--json", options->json, "For programs (docs/interfaces.md)");
   command->add_flag("-q,--quiet", options->quiet, "Nothing on the terminal but errors");
-  group_options(*command, "What is watched",
+  group_options(*command, "Processes to watch",
                 {"--pid", "--all", "--memory", "--machine", "--duration", "--demo"});
-  group_options(*command, "What is done",
+  group_options(*command, "Actions",
                 {"--apply", "--advise", "--policy", "--pages", "--interval", "--cost", "--undo"});
-  group_options(*command, "What is told", {"--web", "--log", "--listen", "--meters"});
+  group_options(*command, "Output", {"--web", "--log", "--listen", "--meters"});
   command->get_option("--web")->option_text("[=[ADDRESS:]PORT]");
   command->footer("A program to start and watch comes last: nigh watch -- ./app input");
   command->callback([options, words, &status] {

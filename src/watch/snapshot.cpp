@@ -226,7 +226,7 @@ std::string to_prometheus(const Snapshot& s) {
   const auto metric = [&](const char* name, const char* type, const char* help) {
     out += fmt::format("# HELP nigh_{0} {2}\n# TYPE nigh_{0} {1}\n", name, type, help);
   };
-  metric("meter_confidence", "gauge", "How far the meter's figures can be believed, 0 to 1.");
+  metric("meter_confidence", "gauge", "Confidence in the meter's figures, 0 to 1.");
   out += fmt::format("nigh_meter_confidence{{level=\"{}\"}} {}\n", level_name(s.level), s.confidence);
   metric("own_cost_cores", "gauge", "CPU time that nigh watch itself takes, in cores.");
   out += fmt::format("nigh_own_cost_cores {}\n", s.cost);
