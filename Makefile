@@ -5,7 +5,7 @@
 # (tools/install-deps), build, and run. `make build` installs nothing. Everything made lies in build/.
 .DEFAULT_GOAL := help
 PACKAGES ?= test
-.PHONY: help deps configure build demo show test check bench programs verify fuzz soak tidy model install uninstall clean format
+.PHONY: help deps configure build demo show test check bench programs verify fuzz soak tidy model install uninstall docs clean format
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -24,6 +24,7 @@ help:
 	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
 	@echo "make model    the model of the transpose against what is measured between hosts of namespaces"
 	@echo "make install  to PREFIX=$(PREFIX) (DESTDIR is honoured); make uninstall takes it away again"
+	@echo "make docs     the documentation as a site with search: build/site/index.html"
 	@echo "make format   clang-format over our sources      make clean    remove build/"
 
 deps:
@@ -88,6 +89,10 @@ uninstall:
 	@sed "s|^|$(DESTDIR)|" build/install_manifest.txt | tr '\n' '\0' | xargs -0 rm -f
 	@sed "s|^|$(DESTDIR)|" build/install_manifest.txt | xargs -d '\n' -n 1 dirname | sort -ru | grep nigh | xargs -d '\n' rmdir -p --ignore-fail-on-non-empty 2>/dev/null || true
 	@rm build/install_manifest.txt
+
+docs:
+	@tools/install-deps docs
+	@tools/docs
 
 format:
 	@git ls-files '*.c' '*.cpp' '*.h' '*.hpp' | xargs clang-format-19 -i
