@@ -118,7 +118,8 @@ Window window() {
   return {.first = s.slot,
           .span = s.span,
           .patched = g_slot.patched.load(std::memory_order_acquire),
-          .marks = site_marks()};
+          .marks = site_marks(),
+          .sent = site_sent()};
 }
 
 void learn_from_now_on() { sites_joined(); }
