@@ -114,6 +114,7 @@ struct Call {
   // null: in one piece. Members may differ in what they give.
   const Layout* const* send_layouts = nullptr;
   const Layout* const* receive_layouts = nullptr;
+  bool sparse = false;  // of an alltoall: most members exchange nothing; only those that do wake each other
 };
 inline const void* const in_place = reinterpret_cast<const void*>(-1);
 

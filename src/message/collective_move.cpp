@@ -80,6 +80,12 @@ class Move {
   const Call& call;
 
   [[nodiscard]] std::size_t width() const { return static_cast<std::size_t>(g.size); }
+  // Those who wait for this member's words: its readers, or its writers.
+  void wake(std::size_t (Move::*bytes)(int) const) {
+    if (!call.sparse) return g.ring_all();
+    for (int member = 0; member < g.size; ++member)
+      if (member != g.me && (this->*bytes)(member) != 0) g.ring(member);
+  }
   bool post_inline();
   bool post_direct();
   bool post_staged();
@@ -175,7 +181,8 @@ bool Move::begin() {
   CallCell& cell = g.mine(p);
   cell.form = p.form;
   cell.blocks = p.blocks;
-  g.post_cell(p.number);
+  g.show_cell(p.number);
+  wake(&Move::to_bytes);
   copy_own();
   return true;
 }
@@ -225,7 +232,7 @@ bool Move::show_parts() {
         if (reader != g.me && to_bytes(reader) != 0 && !g.is_taken(p, reader, p.part - 1)) return false;
     stage_part();
     g.set_ready(p, p.part + 1);
-    g.ring_all();
+    wake(&Move::to_bytes);
   }
   return true;
 }
@@ -272,7 +279,7 @@ bool Move::fetch() {
     p.sink_done = p.round >= p.rounds;
     if (!p.answer) continue;
     g.set_taken(p, p.sink_done ? final_step : p.round);
-    g.ring_all();
+    wake(&Move::from_bytes);
   }
   return true;
 }

@@ -141,8 +141,10 @@ Bytes* Group::State::post_room(std::uint64_t call, std::size_t bytes) {
   return bytes <= line_room ? mine.small : area(me, call);
 }
 
+void Group::State::show_cell(std::uint64_t call) { post(cell(me, call), call); }
+
 void Group::State::post_cell(std::uint64_t call) {
-  post(cell(me, call), call);
+  show_cell(call);
   ring_all();
 }
 

@@ -157,6 +157,7 @@ struct Group::State {
   // --- small operands in cells ---
   Bytes* post_room(std::uint64_t call, std::size_t bytes);
   const Bytes* payload(int member, std::uint64_t call);
+  void show_cell(std::uint64_t call);  // without waking those who wait for it
   void post_cell(std::uint64_t call);
   // Up to this a writer who may choose copies into his area and goes on; beyond, readers copy from where the
   // data lies and he waits for them. With more ranks than CPUs that wait is a switch or two of process.

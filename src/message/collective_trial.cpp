@@ -232,6 +232,7 @@ void Side::lay_out() {
     case Kind::alltoall:
       send = blocks(to, send_bytes_, send_offsets_, true);
       receive = blocks(from, receive_bytes_, receive_offsets_, true);
+      call_.sparse = t.varied && t.seed / 8 % 2 == 0;
       break;
   }
   send_.assign(send, gap);

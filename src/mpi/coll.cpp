@@ -19,6 +19,7 @@
 #include "mpi/comm_group.hpp"
 #include "mpi/hierarchy.hpp"
 #include "mpi/nbc.hpp"
+#include "mpi/neighbors.hpp"
 #include "mpi/ours.hpp"
 
 namespace nigh::mpi {
@@ -231,17 +232,37 @@ using namespace nigh::mpi::coll;
         [&](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); }, bytes, library);          \
   }
 
+#define NIGH_NEIGHBORS(NAME, I_NAME, LIKE, SUFFIX, PARAMETERS, ARGUMENTS)                                 \
+  int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {                                   \
+    return blocking(                                                                                      \
+        Function::NAME##SUFFIX, comm,                                                                     \
+        [&](Prepared& p) { return prepare_##NAME(p, neighbors_of(comm).get(), NIGH_UNPAREN ARGUMENTS); }, \
+        [&](Members) { return received_##LIKE({.size = sources_of(comm)}, NIGH_UNPAREN ARGUMENTS); },     \
+        [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); });                               \
+  }                                                                                                       \
+  int nigh_mpi_##I_NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm, MPI_Request* request) {           \
+    return non_blocking(                                                                                  \
+        Function::I_NAME##SUFFIX, comm, request,                                                          \
+        [&](Prepared& p) { return prepare_##NAME(p, neighbors_of(comm).get(), NIGH_UNPAREN ARGUMENTS); }, \
+        [&](Members) { return received_##LIKE({.size = sources_of(comm)}, NIGH_UNPAREN ARGUMENTS); },     \
+        [&] { return real().I_NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm, request); });                    \
+  }
+
 #define NIGH_BOTH(NAME, I_NAME, SUFFIX, ...)            \
   NIGH_EXPAND(NIGH_BLOCKING, NAME, SUFFIX, __VA_ARGS__) \
   NIGH_EXPAND(NIGH_NON_BLOCKING, NAME, I_NAME, SUFFIX, __VA_ARGS__)
 #define NIGH_BOTH_LEVELS(NAME, I_NAME, SUFFIX, ...)         \
   NIGH_EXPAND(NIGH_HIERARCHICAL, NAME, SUFFIX, __VA_ARGS__) \
   NIGH_EXPAND(NIGH_NON_BLOCKING, NAME, I_NAME, SUFFIX, __VA_ARGS__)
+#define NIGH_NEIGHBORS_TOO(NAME, I_NAME, LIKE, SUFFIX, ...) \
+  NIGH_EXPAND(NIGH_NEIGHBORS, NAME, I_NAME, LIKE, SUFFIX, __VA_ARGS__)
 
 extern "C" {
 
 NIGH_ALL_FORMS(NIGH_BOTH, NIGH_BOTH_LEVELS, , int, int)
 NIGH_ALL_FORMS(NIGH_BOTH, NIGH_BOTH_LEVELS, _c, MPI_Count, MPI_Aint)
+NIGH_NEIGHBOR_FORMS(NIGH_NEIGHBORS_TOO, , int, int)
+NIGH_NEIGHBOR_FORMS(NIGH_NEIGHBORS_TOO, _c, MPI_Count, MPI_Aint)
 
 int nigh_mpi_Barrier(MPI_Comm comm) {
   const auto library = [&] { return real().Barrier(comm); };

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 
 #include "message/collective.hpp"
 #include "mpi/comm.hpp"
@@ -19,10 +20,14 @@
 
 namespace nigh::mpi::coll {
 
+struct Neighbors;
+
 // The state of collectives on a communicator (CommState::coll).
 struct Coll {
   message::Group* group = nullptr;
   std::uint64_t context = 0;
+  bool knows_neighbors = false;
+  std::shared_ptr<const Neighbors> neighbors;  // neighbors.hpp
   std::atomic<bool> busy =
       false;                     // a call is in the group: with threads a lock, else it keeps progress() out
   std::atomic<int> holders = 1;  // the communicator, and the calls whose requests the user still has
@@ -124,6 +129,7 @@ struct Prepared {
   const std::size_t* unpack_offsets = nullptr;  // ... bytes in `receive`
 
   [[nodiscard]] std::size_t bytes() const { return call.bytes; }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(members); }
   [[nodiscard]] bool unpacks() const { return unpack_type != nullptr || unpack_types != nullptr; }
 };
 

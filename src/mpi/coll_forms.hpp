@@ -50,6 +50,15 @@
       (send, send_counts, send_displacements, send_types, receive, receive_counts, receive_displacements,  \
        receive_types)
 
+// Each form F(NAME, I_NAME, LIKE, SUFFIX, form) of neighbours, and the one of all members that has its
+// arguments.
+#define NIGH_NEIGHBOR_FORMS(F, SUFFIX, C, D)                                              \
+  F(Neighbor_allgather, Ineighbor_allgather, Allgather, SUFFIX, NIGH_ALLGATHER(C))        \
+  F(Neighbor_allgatherv, Ineighbor_allgatherv, Allgatherv, SUFFIX, NIGH_ALLGATHERV(C, D)) \
+  F(Neighbor_alltoall, Ineighbor_alltoall, Alltoall, SUFFIX, NIGH_ALLGATHER(C))           \
+  F(Neighbor_alltoallv, Ineighbor_alltoallv, Alltoallv, SUFFIX, NIGH_ALLTOALLV(C, D))     \
+  F(Neighbor_alltoallw, Ineighbor_alltoallw, Alltoallw, SUFFIX, NIGH_ALLTOALLW(C, MPI_Aint))
+
 // Each form F(NAME, I_NAME, SUFFIX, form), and L instead of F where there is one over several nodes.
 #define NIGH_ALL_FORMS(F, L, SUFFIX, C, D)                                  \
   L(Bcast, Ibcast, SUFFIX, NIGH_BCAST(C))                                   \

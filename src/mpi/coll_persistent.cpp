@@ -12,6 +12,7 @@
 #include "mpi/coll_prepare_reductions.hpp"
 #include "mpi/comm_group.hpp"
 #include "mpi/nbc.hpp"
+#include "mpi/neighbors.hpp"
 #include "mpi/ours.hpp"
 
 namespace nigh::mpi::coll {
@@ -123,12 +124,27 @@ using namespace nigh::mpi::coll;
         [=](Prepared& p) { return prepare_##NAME(p, NIGH_UNPAREN ARGUMENTS); },                   \
         [&] { return real().NAME##_init##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm, info, request); }); \
   }
+#define NIGH_PERSISTENT_NEIGHBORS(NAME, SUFFIX, PARAMETERS, ARGUMENTS)                            \
+  int nigh_mpi_##NAME##_init##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm, MPI_Info info,       \
+                                     MPI_Request* request) {                                      \
+    return persistent(                                                                            \
+        Function::NAME##_init##SUFFIX, comm, request,                                             \
+        [=, around = neighbors_of(comm)](Prepared& p) {                                           \
+          return prepare_##NAME(p, around.get(), NIGH_UNPAREN ARGUMENTS);                         \
+        },                                                                                        \
+        [&] { return real().NAME##_init##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm, info, request); }); \
+  }
 #define NIGH_EACH(NAME, I_NAME, SUFFIX, ...) NIGH_EXPAND(NIGH_PERSISTENT, NAME, SUFFIX, __VA_ARGS__)
+
+#define NIGH_EACH_NEIGHBOR(NAME, I_NAME, LIKE, SUFFIX, ...) \
+  NIGH_EXPAND(NIGH_PERSISTENT_NEIGHBORS, NAME, SUFFIX, __VA_ARGS__)
 
 extern "C" {
 
 NIGH_ALL_FORMS(NIGH_EACH, NIGH_EACH, , int, int)
 NIGH_ALL_FORMS(NIGH_EACH, NIGH_EACH, _c, MPI_Count, MPI_Aint)
+NIGH_NEIGHBOR_FORMS(NIGH_EACH_NEIGHBOR, , int, int)
+NIGH_NEIGHBOR_FORMS(NIGH_EACH_NEIGHBOR, _c, MPI_Count, MPI_Aint)
 
 int nigh_mpi_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return persistent(

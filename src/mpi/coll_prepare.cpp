@@ -220,14 +220,19 @@ Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep) 
   return side;
 }
 
-TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, bool sends) {
+TypeInfo& no_type() {
   static TypeInfo nothing;
   static const bool made = nothing.contiguous = nothing.named = true;
-  const Refused& rules = refused(p, Form::alltoallw);
-  if (made && type == MPI_DATATYPE_NULL && count == 0 && !rules.null_type_of_none) return &nothing;
+  static_cast<void>(made);
+  return nothing;
+}
+
+TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, TypesOf side) {
+  const Refused& rules = refused(p, side.form);
+  if (type == MPI_DATATYPE_NULL && count == 0 && !rules.null_type_of_none) return &no_type();
   TypeInfo* info = p.info(type);
   if (info == nullptr || info->committed) return info;
-  return (sends ? rules.uncommitted_send : rules.uncommitted_receive) ? nullptr : info;
+  return (side.sends ? rules.uncommitted_send : rules.uncommitted_receive) ? nullptr : info;
 }
 
 bool finish(Prepared& p) {

@@ -66,6 +66,7 @@ struct Side {
 // The arguments of the templates below for the parts that are no templates: arrays of counts and
 // displacements of one side, and one type of all blocks or, where `each` is not null, one of each.
 struct Blocks {
+  std::size_t n = 0;
   std::size_t* counts = nullptr;  // elements
   std::size_t* places = nullptr;  // displacements in bytes, signed
   TypeInfo* all = nullptr;
@@ -76,8 +77,8 @@ struct Blocks {
 };
 
 template <class Count>
-void read_counts(Prepared& p, Blocks& blocks, const Count* counts) {
-  const auto n = static_cast<std::size_t>(p.members);
+void read_counts(Prepared& p, Blocks& blocks, std::size_t n, const Count* counts) {
+  blocks.n = n;
   blocks.counts = p.arrays.take(n);
   blocks.places = p.arrays.take(n);
   p.no_memory |= blocks.counts == nullptr || blocks.places == nullptr;
@@ -88,32 +89,39 @@ void read_counts(Prepared& p, Blocks& blocks, const Count* counts) {
 }
 
 template <class Count, class Displacement>
-Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements, TypeInfo& type) {
+Blocks read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displacement* displacements,
+                   TypeInfo& type) {
   Blocks blocks;
   blocks.all = &type;
   blocks.contiguous = type.contiguous;
-  read_counts(p, blocks, counts);
-  for (int i = 0; i < p.members && !p.no_memory; ++i)
+  read_counts(p, blocks, n, counts);
+  for (std::size_t i = 0; i < n && !p.no_memory; ++i)
     blocks.places[i] = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(displacements[i]) * type.extent);
   return blocks;
 }
 
-// The type of one block of MPI_Alltoallw; nullptr: the library refuses it.
-TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, bool sends);
+// One side of a form with a type for each block.
+struct TypesOf {
+  Form form = Form::alltoallw;
+  bool sends = false;
+};
+// The type of one block; nullptr: the library refuses it.
+TypeInfo* block_type(Prepared& p, MPI_Datatype type, std::size_t count, TypesOf side);
+// The type of a block that does not exist.
+TypeInfo& no_type();
 
 // For MPI_Alltoallw: displacements in bytes. `reason`: covered, or the reason why the call is not ours.
 template <class Count, class Displacement>
-Blocks read_blocks(Prepared& p, const Count* counts, const Displacement* displacements,
-                   const MPI_Datatype* types, bool sends, Reason& reason) {
+Blocks read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displacement* displacements,
+                   const MPI_Datatype* types, TypesOf side, Reason& reason) {
   Blocks blocks;
-  const auto n = static_cast<std::size_t>(p.members);
   static_assert(sizeof(TypeInfo*) == sizeof(std::size_t));
   blocks.each = reinterpret_cast<TypeInfo**>(p.arrays.take(n));
-  p.no_memory |= blocks.each == nullptr;
-  read_counts(p, blocks, counts);
+  if (blocks.each == nullptr) return p.no_memory = true, blocks;
+  read_counts(p, blocks, n, counts);
   for (std::size_t i = 0; i < n && !p.no_memory; ++i) {
     blocks.places[i] = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(displacements[i]));
-    blocks.each[i] = block_type(p, types[i], blocks.counts[i], sends);
+    blocks.each[i] = block_type(p, types[i], blocks.counts[i], side);
     if (blocks.each[i] == nullptr) return reason = Reason::type, blocks;
     blocks.contiguous &= blocks.each[i]->contiguous;
   }
@@ -200,7 +208,7 @@ Reason prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Data
   p.call.bytes = in_place ? 0 : bytes_of(send_count, *from);
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   if (!here) return Reason::covered;
-  const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
+  const Blocks blocks = read_blocks(p, p.size(), receive_counts, displacements, *to);
   if (blocks.bad) return Reason::other;
   if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
@@ -260,7 +268,7 @@ Reason prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
   p.call.root = root;
   p.call.bytes = in_place ? 0 : bytes_of(receive_count, *to);
   if (here) {
-    const Blocks blocks = read_blocks(p, send_counts, displacements, *from);
+    const Blocks blocks = read_blocks(p, p.size(), send_counts, displacements, *from);
     if (blocks.bad) return Reason::other;
     if (p.no_memory) return Reason::covered;
     const Side side = send_blocks(p, send, blocks);
@@ -312,7 +320,7 @@ Reason prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_D
     return Reason::other;
   p.call.kind = message::Kind::allgather;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
-  const Blocks blocks = read_blocks(p, receive_counts, displacements, *to);
+  const Blocks blocks = read_blocks(p, p.size(), receive_counts, displacements, *to);
   if (blocks.bad) return Reason::other;
   if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
@@ -368,7 +376,7 @@ Reason prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
   if (!in_place) {
-    const Blocks blocks = read_blocks(p, send_counts, send_displacements, *from);
+    const Blocks blocks = read_blocks(p, p.size(), send_counts, send_displacements, *from);
     if (blocks.bad) return Reason::other;
     if (p.no_memory) return Reason::covered;
     const Side side = send_blocks(p, send, blocks);
@@ -376,7 +384,7 @@ Reason prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts
     p.call.send_bytes = side.bytes;
     p.call.send_offsets = side.offsets;
   }
-  const Blocks blocks = read_blocks(p, receive_counts, receive_displacements, *to);
+  const Blocks blocks = read_blocks(p, p.size(), receive_counts, receive_displacements, *to);
   if (blocks.bad) return Reason::other;
   if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
@@ -402,11 +410,13 @@ Reason prepare_Alltoallw(Prepared& p, const void* send, const Count* send_counts
   Reason reason = Reason::covered;
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
-  const Blocks to = read_blocks(p, receive_counts, receive_displacements, receive_types, false, reason);
+  const Blocks to = read_blocks(p, p.size(), receive_counts, receive_displacements, receive_types,
+                                {.sends = false}, reason);
   if (reason != Reason::covered || to.bad) return reason == Reason::covered ? Reason::other : reason;
   if (p.no_memory) return Reason::covered;
   if (!in_place) {
-    const Blocks from = read_blocks(p, send_counts, send_displacements, send_types, true, reason);
+    const Blocks from =
+        read_blocks(p, p.size(), send_counts, send_displacements, send_types, {.sends = true}, reason);
     if (reason != Reason::covered || from.bad) return reason == Reason::covered ? Reason::other : reason;
     if (p.no_memory) return Reason::covered;
     if (compares_lengths() &&

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // See coll_refused.hpp. No call here moves a byte from or to anything but `Data`; what the library does not
-// refuse is done, by one process. Nobody's error handler hears of it: Open MPI raises some of these errors on
-// MPI_COMM_WORLD whatever the communicator. MPICH's handlers there are left alone: one that was set, be it to
-// what it was, is asked in other cases than one that never was.
+// refuse is done, by one process.
 #include "mpi/coll_refused.hpp"
 
 #include "mpi/handlers.hpp"
@@ -15,6 +13,8 @@ namespace nigh::mpi::coll {
 Refused g_refused[static_cast<int>(Form::count)][2];
 
 namespace {
+
+MPI_Comm g_loop = MPI_COMM_NULL;
 
 // One call of one process, and its buffers.
 struct Question {
@@ -33,6 +33,7 @@ struct Question {
 int call(Form form, const Question& q) {
   const MPI_Comm self = own_comm();
   const int none = 0;
+  const MPI_Aint nowhere = 0;
   const MPI_Datatype s = q.send_type, r = q.receive_type;
   const auto& mpi = real();
   switch (form) {
@@ -56,6 +57,17 @@ int call(Form form, const Question& q) {
     case Form::alltoallw:
       return mpi.Alltoallw(q.send, &q.count, &none, &q.send_type, q.receive, &q.count, &none,
                            q.receive_types(), self);
+    case Form::neighbor_allgather:
+      return mpi.Neighbor_allgather(q.send, q.count, s, q.receive, q.count, r, g_loop);
+    case Form::neighbor_allgatherv:
+      return mpi.Neighbor_allgatherv(q.send, q.count, s, q.receive, &q.count, &none, r, g_loop);
+    case Form::neighbor_alltoall:
+      return mpi.Neighbor_alltoall(q.send, q.count, s, q.receive, q.count, r, g_loop);
+    case Form::neighbor_alltoallv:
+      return mpi.Neighbor_alltoallv(q.send, &q.count, &none, s, q.receive, &q.count, &none, r, g_loop);
+    case Form::neighbor_alltoallw:
+      return mpi.Neighbor_alltoallw(q.send, &q.count, &nowhere, &q.send_type, q.receive, &q.count, &nowhere,
+                                    q.receive_types(), g_loop);
     default: return MPI_SUCCESS;
   }
 }
@@ -64,6 +76,7 @@ int call(Form form, const Question& q) {
 int start(Form form, const Question& q, MPI_Request* w) {
   const MPI_Comm self = own_comm();
   static const int none = 0;
+  static const MPI_Aint nowhere = 0;
   const MPI_Datatype s = q.send_type, r = q.receive_type;
   const auto& mpi = real();
   switch (form) {
@@ -87,6 +100,17 @@ int start(Form form, const Question& q, MPI_Request* w) {
     case Form::alltoallw:
       return mpi.Ialltoallw(q.send, &q.count, &none, &q.send_type, q.receive, &q.count, &none,
                             q.receive_types(), self, w);
+    case Form::neighbor_allgather:
+      return mpi.Ineighbor_allgather(q.send, q.count, s, q.receive, q.count, r, g_loop, w);
+    case Form::neighbor_allgatherv:
+      return mpi.Ineighbor_allgatherv(q.send, q.count, s, q.receive, &q.count, &none, r, g_loop, w);
+    case Form::neighbor_alltoall:
+      return mpi.Ineighbor_alltoall(q.send, q.count, s, q.receive, q.count, r, g_loop, w);
+    case Form::neighbor_alltoallv:
+      return mpi.Ineighbor_alltoallv(q.send, &q.count, &none, s, q.receive, &q.count, &none, r, g_loop, w);
+    case Form::neighbor_alltoallw:
+      return mpi.Ineighbor_alltoallw(q.send, &q.count, &nowhere, &q.send_type, q.receive, &q.count, &nowhere,
+                                     q.receive_types(), g_loop, w);
     default: return MPI_SUCCESS;
   }
 }
@@ -107,9 +131,13 @@ bool in_place_of_none(Form form, bool waits, int* data) {
 Refused ask(Form form, bool waits, MPI_Datatype uncommitted) {
   int data[4] = {};
   Refused refused;
-  for (int count = 0; form != Form::bcast && count < 3; ++count)
-    refused.alias[count] = refuses(form, waits, {.send = data, .receive = data, .count = count});
-  refused.in_place_of_none = in_place_of_none(form, waits, data);
+  // Of neighbours not: no library compares their buffers, MPICH ends the job that copies bytes onto
+  // themselves, and calls with MPI_IN_PLACE are always the library's.
+  if (form < Form::neighbor_allgather) {
+    for (int count = 0; form != Form::bcast && count < 3; ++count)
+      refused.alias[count] = refuses(form, waits, {.send = data, .receive = data, .count = count});
+    refused.in_place_of_none = in_place_of_none(form, waits, data);
+  }
   if (form == Form::exscan) {
     refused.first_in_place = refuses(form, waits, {.send = data, .receive = MPI_IN_PLACE, .count = 1});
     refused.first_null = refuses(form, waits, {.send = data, .receive = nullptr, .count = 1});
@@ -119,32 +147,55 @@ Refused ask(Form form, bool waits, MPI_Datatype uncommitted) {
       refuses(form, waits, {.send = data, .receive = data + 2, .count = 0, .send_type = uncommitted});
   refused.uncommitted_receive =
       refuses(form, waits, {.send = data, .receive = data + 2, .count = 0, .receive_type = uncommitted});
-  refused.null_type_of_none = form == Form::alltoallw && refuses(form, waits,
-                                                                 {.send = data,
-                                                                  .receive = data + 2,
-                                                                  .count = 0,
-                                                                  .send_type = MPI_DATATYPE_NULL,
-                                                                  .receive_type = MPI_DATATYPE_NULL});
+  const bool typed = form == Form::alltoallw || form == Form::neighbor_alltoallw;
+  refused.null_type_of_none = typed && refuses(form, waits,
+                                               {.send = data,
+                                                .receive = data + 2,
+                                                .count = 0,
+                                                .send_type = MPI_DATATYPE_NULL,
+                                                .receive_type = MPI_DATATYPE_NULL});
   return refused;
+}
+
+void ask_of(Form first, Form end, MPI_Datatype uncommitted) {
+  for (int form = static_cast<int>(first); form < static_cast<int>(end); ++form)
+    for (const int waits : {0, 1})
+      g_refused[form][1 - waits] = ask(static_cast<Form>(form), waits != 0, uncommitted);
 }
 
 }  // namespace
 
-void ask_what_is_refused() {
-  MPI_Errhandler handlers[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+NoErrors::NoErrors() {
   const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-  MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
-  if (own_comm() == MPI_COMM_NULL || real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
   for (int i = 0; is_openmpi() && i < 2; ++i) {
-    real().Comm_get_errhandler(comms[i], &handlers[i]);
+    real().Comm_get_errhandler(comms[i], &handlers_[i]);
     real().Comm_set_errhandler(comms[i], errors_return());
   }
-  for (int form = 0; form < static_cast<int>(Form::count); ++form)
-    for (const int waits : {0, 1})
-      g_refused[form][1 - waits] = ask(static_cast<Form>(form), waits != 0, uncommitted);
+}
+
+NoErrors::~NoErrors() {
+  const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
   for (int i = 0; is_openmpi() && i < 2; ++i) {
-    real().Comm_set_errhandler(comms[i], handlers[i]);
-    real().Errhandler_free(&handlers[i]);
+    real().Comm_set_errhandler(comms[i], handlers_[i]);
+    real().Errhandler_free(&handlers_[i]);
+  }
+}
+
+void ask_what_neighbors_refuse(MPI_Comm loop) {
+  MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
+  if (real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
+  g_loop = loop;
+  ask_of(Form::neighbor_allgather, Form::count, uncommitted);
+  g_loop = MPI_COMM_NULL;
+  real().Type_free(&uncommitted);
+}
+
+void ask_what_is_refused() {
+  MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
+  if (own_comm() == MPI_COMM_NULL || real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
+  {
+    const NoErrors none;
+    ask_of(Form::bcast, Form::neighbor_allgather, uncommitted);
   }
   real().Type_free(&uncommitted);
 }

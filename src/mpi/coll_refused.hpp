@@ -32,6 +32,11 @@ enum class Form : int {
   alltoall,
   alltoallv,
   alltoallw,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
   count
 };
 
@@ -45,7 +50,24 @@ struct Refused {
 };
 extern Refused g_refused[static_cast<int>(Form::count)][2];  // of blocking and of non-blocking calls
 
+// While it lives, nobody's error handler hears of what the library refuses: Open MPI raises some of these
+// errors on MPI_COMM_WORLD whatever the communicator. MPICH's handlers there are left alone: one that was
+// set, be it to what it was, is asked in other cases than one that never was.
+class NoErrors {
+ public:
+  NoErrors();
+  ~NoErrors();
+  NoErrors(const NoErrors&) = delete;
+  NoErrors& operator=(const NoErrors&) = delete;
+
+ private:
+  MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+};
+
 // Calls what is asked for on MPI_COMM_SELF.
 void ask_what_is_refused();
+// The same of neighbourhood collectives, which a program may never call: on a communicator of one process
+// that is its own neighbour, and whose errors are returned.
+void ask_what_neighbors_refuse(MPI_Comm loop);
 
 }  // namespace nigh::mpi::coll

@@ -41,7 +41,7 @@ struct Row {
 };
 
 // The arguments of a function without a version of ours that say how many bytes a call moves.
-enum class Shape { none, elements, element, blocks, neighbor_block, neighbor_blocks, neighbor_types };
+enum class Shape { none, elements, element };
 struct Moved {
   Shape shape = Shape::none;
   std::size_t count = 0, type = 0;  // places of the arguments that say it
@@ -49,10 +49,6 @@ struct Moved {
 constexpr Moved moved(Function function) {
   const std::string_view name = std::string_view(function_names[static_cast<int>(function)]).substr(4);
   const bool ends = name.ends_with("_end"), at = name.find("_at") != name.npos;
-  if (name.starts_with("Neighbor_alltoallw")) return {Shape::neighbor_types, 5, 7};
-  if (name.starts_with("Neighbor_alltoallv")) return {Shape::neighbor_blocks, 5, 7};
-  if (name.starts_with("Neighbor_allgatherv")) return {Shape::neighbor_blocks, 4, 6};
-  if (name.starts_with("Neighbor_")) return {Shape::neighbor_block, 4, 5};
   if (name.starts_with("File_read") || name.starts_with("File_write"))
     return ends ? Moved{} : at ? Moved{Shape::elements, 3, 4} : Moved{Shape::elements, 2, 3};
   if (name.starts_with("Get_accumulate")) return {Shape::elements, 4, 5};
@@ -72,16 +68,8 @@ std::uint64_t bytes_moved(const Tuple& arguments) {
     return 0;
   } else if constexpr (how.shape == Shape::element) {
     return coll::bytes_of_elements(1, std::get<how.type>(arguments));
-  } else if constexpr (how.shape == Shape::elements) {
-    return coll::bytes_of_elements(std::get<how.count>(arguments), std::get<how.type>(arguments));
   } else {
-    const auto& type = std::get<how.type>(arguments);
-    const auto& count = std::get<how.count>(arguments);
-    const MPI_Comm comm = std::get<how.type + 1>(arguments);
-    if constexpr (how.shape == Shape::neighbor_block)
-      return static_cast<unsigned>(coll::sources_of(comm)) * coll::bytes_of_elements(count, type);
-    else
-      return coll::bytes_of_blocks(count, type, coll::sources_of(comm));
+    return coll::bytes_of_elements(std::get<how.count>(arguments), std::get<how.type>(arguments));
   }
 }
 

@@ -63,6 +63,10 @@ int main(int argc, char** argv) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, &one, &periodic, 0, &ring);
   MPI_Neighbor_allgather(from, 50, MPI_BYTE, to, 50, MPI_BYTE, ring);
   MPI_Comm_free(&ring);
+  const int ends[2] = {1, 2}, other[2] = {1, 0};
+  MPI_Graph_create(MPI_COMM_WORLD, 2, ends, other, 0, &ring);
+  MPI_Neighbor_alltoall(from, 30, MPI_BYTE, to, 30, MPI_BYTE, ring);
+  MPI_Comm_free(&ring);
   free(from);
   free(to);
   MPI_Finalize();
