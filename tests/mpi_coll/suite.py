@@ -102,7 +102,7 @@ def main() -> None:
         with_and_without("persistent", (2, 3), alone_only=["oracle"], word="MPI_Alltoallw_init")
         with_and_without("persistent", (2,), alone_only=["oracle"], word="MPI_Bcast_init", NIGH_MPI_P2P="off")
     elif CASE == "neighbors":  # each library matches several edges of a pair in its own way
-        with_and_without("neighbors", (2, 3, 4), word="MPI_Neighbor_alltoallw", oracle=LIBRARY)
+        with_and_without("neighbors", (2, 4), word="MPI_Neighbor_alltoallw", oracle=LIBRARY)
     else:
         with_and_without(CASE, (2, 5) if CASE == "move" else (3,))
 
