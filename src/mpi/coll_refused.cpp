@@ -131,8 +131,8 @@ bool in_place_of_none(Form form, bool waits, int* data) {
 Refused ask(Form form, bool waits, MPI_Datatype uncommitted) {
   int data[4] = {};
   Refused refused;
-  // Of neighbours not: no library compares their buffers, MPICH ends the job that copies bytes onto
-  // themselves, and calls with MPI_IN_PLACE are always the library's.
+  // No library compares the buffers of neighbours, MPICH ends the job that copies bytes onto themselves, and
+  // calls of neighbours with MPI_IN_PLACE are always the library's: nothing of that is asked.
   if (form < Form::neighbor_allgather) {
     for (int count = 0; form != Form::bcast && count < 3; ++count)
       refused.alias[count] = refuses(form, waits, {.send = data, .receive = data, .count = count});

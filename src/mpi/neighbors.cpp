@@ -50,7 +50,7 @@ Order order_of(Form form, bool waits, MPI_Comm comm) {
   return std::equal(got, got + 4, reversed) ? Order::reversed : Order::unknown;
 }
 
-// Of the library; asked when the first communicator needs it.
+// The library's habits; asked when the first communicator needs them.
 struct Habits {
   Order of_torus[Neighbors::ordered_forms][2] = {}, of_graph[Neighbors::ordered_forms][2] = {};
 
@@ -142,7 +142,7 @@ std::shared_ptr<const Neighbors> read(MPI_Comm comm) {
   return around;
 }
 
-// Of edges that join each pair of members at most once.
+// Blocks of members from those of edges, which join each pair of members at most once.
 Blocks by_member(Prepared& p, const std::vector<int>& members, const Blocks& edges) {
   Blocks blocks;
   const auto n = static_cast<std::size_t>(p.members);
@@ -167,7 +167,7 @@ Blocks by_member(Prepared& p, const std::vector<int>& members, const Blocks& edg
   return blocks;
 }
 
-// Of any edges, in a temporary: the blocks of one member one after the other.
+// Blocks of any edges in a temporary: those of one member one after the other.
 struct Packed {
   Side side;
   std::size_t* counts = nullptr;   // of edges: elements, none of those to nobody,

@@ -17,8 +17,8 @@ namespace nigh::mpi::coll {
 struct Neighbors {
   std::vector<int> sources, destinations;  // members or MPI_PROC_NULL, in the order of their blocks
   bool sources_repeat = false, destinations_repeat = false;  // a member stands there more than once
-  // Of several edges to one member: which block is received where the first one is listed. Of the three forms
-  // in which blocks differ, as blocking and as other calls.
+  // The order in which blocks of several edges to one member must be sent to be received as they are listed:
+  // in the three forms in which blocks differ, as blocking and as other calls.
   enum class Order { unknown, listed, crossed, reversed };
   static constexpr int ordered_forms = 3;
   Order order[ordered_forms][2] = {};
