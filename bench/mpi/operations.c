@@ -98,6 +98,15 @@ void op_alltoall(work* w) {
   if (w->fresh) read_all(w->in, all);
 }
 
+static int neighbor_count(void) { return t.size > 2 ? 2 : 1; }
+static int neighbor(int i) { return i == 0 ? (t.rank + t.size - 1) % t.size : (t.rank + 1) % t.size; }
+void op_neighbors(work* w) {
+  size_t all = w->bytes * (size_t)neighbor_count();
+  if (w->fresh) rewrite(w->out, all, w->turn);
+  t.neighbors(w->out, w->in, w->bytes);
+  if (w->fresh) read_all(w->in, all);
+}
+
 /* ---- verification: one operation on known bytes ---- */
 static void fail_check(const char* what, size_t bytes) {
   if (!errors++)
@@ -169,6 +178,14 @@ static void check_blocks(const char* name, operation run, work* w) {
     if (wrong(w->in + (size_t)r * w->bytes, w->bytes, r, t.rank)) fail_check(name, w->bytes);
 }
 
+static void check_neighbors(const char* name, operation run, work* w) {
+  memset(w->in, 0, (size_t)neighbor_count() * w->bytes);
+  for (int i = 0; i < neighbor_count(); i++) fill(w->out + (size_t)i * w->bytes, w->bytes, neighbor(i));
+  run(w);
+  for (int i = 0; i < neighbor_count(); i++)
+    if (wrong(w->in + (size_t)i * w->bytes, w->bytes, neighbor(i), t.rank)) fail_check(name, w->bytes);
+}
+
 void check(const char* name, operation run, work* w) {
   int fresh = w->fresh;
   w->fresh = 0;
@@ -176,6 +193,7 @@ void check(const char* name, operation run, work* w) {
   if (run == op_put) check_put(name, run, w);
   if (run == op_reduce || run == op_allreduce) check_sums(name, run, w);
   if (run == op_bcast || run == op_alltoall) check_blocks(name, run, w);
+  if (run == op_neighbors) check_neighbors(name, run, w);
   memset(w->out, 0, w->bytes); /* sums of rewritten buffers stay finite */
   w->fresh = fresh;
 }

@@ -46,6 +46,7 @@ static void run_pattern(work w) {
   if (t.reduce) over_sizes("reduce", op_reduce, sizes, count, w, 0, 2);
   if (t.allreduce) over_sizes("allreduce", op_allreduce, sizes, count, w, 0, 2);
   if (t.alltoall) over_sizes("alltoall", op_alltoall, sizes, count, w, 0, 2);
+  if (t.neighbors && t.size > 1) over_sizes("neighbor_alltoall", op_neighbors, sizes, count, w, 0, 2);
 }
 
 static void usage(void) {

@@ -48,6 +48,8 @@ typedef struct transport {
   void (*reduce)(const double* in, double* out, size_t count, int root);
   void (*allreduce)(const double* in, double* out, size_t count);
   void (*alltoall)(const void* out, void* in, size_t bytes_each);
+  /* the same between neighbours in a ring, the left one first; with two ranks there is one */
+  void (*neighbors)(const void* out, void* in, size_t bytes_each);
   void (*end)(void);
 } transport;
 

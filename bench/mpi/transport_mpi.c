@@ -56,6 +56,16 @@ static void allreduce(const double* in, double* out, size_t count) {
 static void alltoall(const void* out, void* in, size_t bytes) {
   MPI_Alltoall(out, (int)bytes, MPI_BYTE, in, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
+static MPI_Comm ring = MPI_COMM_NULL;
+static void make_ring(int rank, int size) {
+  const int count = size > 2 ? 2 : size - 1, ones[2] = {1, 1};
+  const int neighbors[2] = {(rank + size - 1) % size, (rank + 1) % size};
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, count, neighbors, ones, count, neighbors, ones,
+                                 MPI_INFO_NULL, 0, &ring);
+}
+static void neighbors(const void* out, void* in, size_t bytes) {
+  MPI_Neighbor_alltoall(out, (int)bytes, MPI_BYTE, in, (int)bytes, MPI_BYTE, ring);
+}
 static MPI_Win window_of_place, window_of_puts = MPI_WIN_NULL;
 static void* window_at;
 static void* get_window(size_t bytes) {
@@ -74,6 +84,7 @@ static void end(void) {
     MPI_Win_free(&window_of_puts);
   }
   MPI_Win_free(&window_of_place);
+  MPI_Comm_free(&ring);
   MPI_Finalize();
 }
 
@@ -95,6 +106,7 @@ void transport_begin(transport* t, const char* kind, int ranks) {
                    .reduce = reduce,
                    .allreduce = allreduce,
                    .alltoall = alltoall,
+                   .neighbors = neighbors,
                    .end = end};
   MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &t->size);
@@ -102,6 +114,7 @@ void transport_begin(transport* t, const char* kind, int ranks) {
     if (t->rank == 0) fprintf(stderr, "started with %d ranks, not the %d of --teams\n", t->size, ranks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  make_ring(t->rank, t->size);
   void* base = NULL;
   MPI_Aint bytes = t->rank == 0 ? (MPI_Aint)sizeof(meeting) + 128 : 0;
   MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window_of_place);

@@ -30,6 +30,7 @@ void op_bcast(work* w);
 void op_reduce(work* w);
 void op_allreduce(work* w);
 void op_alltoall(work* w);
+void op_neighbors(work* w);
 
 /* One operation on known bytes; what is wrong is counted. */
 void check(const char* name, operation run, work* w);

@@ -211,6 +211,55 @@ void set_send(Prepared& p, const Side& side) {
   p.call.send_offsets = side.offsets;
 }
 
+// Blocks of equal counts, one for each of `n` edges; `apart`: one after the other, else all the same.
+Blocks equal_blocks(Prepared& p, std::size_t n, MPI_Count count, TypeInfo& type, bool apart) {
+  Blocks blocks;
+  blocks.all = &type;
+  blocks.contiguous = type.contiguous;
+  blocks.counts = p.arrays.take(n);
+  blocks.places = p.arrays.take(n);
+  p.no_memory |= blocks.counts == nullptr || blocks.places == nullptr;
+  for (std::size_t i = 0; i < n && !p.no_memory; ++i) {
+    blocks.counts[i] = static_cast<std::size_t>(count);
+    blocks.places[i] = apart ? static_cast<std::size_t>(static_cast<std::ptrdiff_t>(i) *
+                                                        static_cast<std::ptrdiff_t>(count) * type.extent)
+                             : 0;
+  }
+  return blocks;
+}
+
+// Blocks of equal counts, one after the other and each in one piece.
+Side plain_blocks(Prepared& p, const std::vector<int>& members, const void* buffer, MPI_Count count,
+                  const TypeInfo& type) {
+  const std::size_t each = bytes_of(count, type), n = p.size();
+  const std::size_t step = static_cast<std::size_t>(count) * static_cast<std::size_t>(type.extent);
+  std::size_t *bytes = p.arrays.take(n), *offsets = p.arrays.take(n);
+  p.no_memory |= bytes == nullptr || offsets == nullptr;
+  if (p.no_memory) return {};
+  std::fill(bytes, bytes + n, 0);
+  std::fill(offsets, offsets + n, 0);
+  bool any = false;
+  for (std::size_t edge = 0; edge < members.size(); ++edge) {
+    if (members[edge] == MPI_PROC_NULL) continue;
+    bytes[members[edge]] = each;
+    offsets[members[edge]] = edge * step;
+    any = true;
+  }
+  const char* first = at(buffer, type.lower);
+  p.bad_buffer |= any && each != 0 && first == nullptr;
+  return {.bytes = bytes, .offsets = offsets, .base = const_cast<char*>(first)};
+}
+
+bool is_plain_side(bool repeat, const TypeInfo& type) {
+  return !repeat && type.contiguous && type.extent >= 0;
+}
+
+void set_receive(Prepared& p, const Side& side) {
+  p.call.receive = side.base;
+  p.call.receive_bytes = side.bytes;
+  p.call.receive_offsets = side.offsets;
+}
+
 // True if there is no memory at the start of a block that has some bytes.
 bool is_null(const void* buffer, const Packed& packed, const Blocks& edges, std::size_t edge) {
   const TypeInfo& type = edges.type(static_cast<int>(edge));
@@ -251,20 +300,8 @@ Reason begin_exchange(Prepared& p, const Neighbors* around, Form form, const voi
   return Reason::covered;
 }
 
-Blocks equal_blocks(Prepared& p, std::size_t n, MPI_Count count, TypeInfo& type, bool apart) {
-  Blocks blocks;
-  blocks.all = &type;
-  blocks.contiguous = type.contiguous;
-  blocks.counts = p.arrays.take(n);
-  blocks.places = p.arrays.take(n);
-  p.no_memory |= blocks.counts == nullptr || blocks.places == nullptr;
-  for (std::size_t i = 0; i < n && !p.no_memory; ++i) {
-    blocks.counts[i] = static_cast<std::size_t>(count);
-    blocks.places[i] = apart ? static_cast<std::size_t>(static_cast<std::ptrdiff_t>(i) *
-                                                        static_cast<std::ptrdiff_t>(count) * type.extent)
-                             : 0;
-  }
-  return blocks;
+void look_for_buffer(Prepared& p, const void* buffer, MPI_Count count, const TypeInfo& type) {
+  p.bad_buffer |= !is_openmpi() && bytes_of(count, type) != 0 && at(buffer, type.lower) == nullptr;
 }
 
 void send_to_all(Prepared& p, const Neighbors& around, const void* buffer, MPI_Count count, TypeInfo& type) {
@@ -279,6 +316,8 @@ void send_to_all(Prepared& p, const Neighbors& around, const void* buffer, MPI_C
   std::fill(offsets, offsets + n, 0);
   for (const int member : around.destinations)
     if (member != MPI_PROC_NULL) bytes[member] = bytes_of(count, type);
+  // A rank that sends to nobody may have no buffer, if the library agrees.
+  if (is_openmpi() && std::all_of(bytes, bytes + n, [](std::size_t one) { return one == 0; })) count = 0;
   set_send(
       p, {.bytes = bytes, .offsets = offsets, .base = const_cast<void*>(send_piece(p, buffer, count, type))});
 }
@@ -325,9 +364,20 @@ void receive_edges(Prepared& p, const Neighbors& around, void* buffer, const Blo
     p.unpack_offsets = packed.offsets;
     side = packed.side;
   }
-  p.call.receive = side.base;
-  p.call.receive_bytes = side.bytes;
-  p.call.receive_offsets = side.offsets;
+  set_receive(p, side);
+}
+
+void send_equal(Prepared& p, const Neighbors& around, const void* buffer, MPI_Count count, TypeInfo& type) {
+  if (is_plain_side(around.destinations_repeat, type))
+    return set_send(p, plain_blocks(p, around.destinations, buffer, count, type));
+  send_edges(p, around, Form::neighbor_alltoall, buffer,
+             equal_blocks(p, around.destinations.size(), count, type, true));
+}
+
+void receive_equal(Prepared& p, const Neighbors& around, void* buffer, MPI_Count count, TypeInfo& type) {
+  if (is_plain_side(around.sources_repeat, type))
+    return set_receive(p, plain_blocks(p, around.sources, buffer, count, type));
+  receive_edges(p, around, buffer, equal_blocks(p, around.sources.size(), count, type, true));
 }
 
 }  // namespace nigh::mpi::coll

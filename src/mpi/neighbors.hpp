@@ -33,10 +33,12 @@ Reason begin_exchange(Prepared& p, const Neighbors* around, const void* send, co
 Reason begin_exchange(Prepared& p, const Neighbors* around, Form form, const void* send,
                       MPI_Datatype send_type, const void* receive, MPI_Datatype receive_type, TypeInfo*& from,
                       TypeInfo*& to);
-// Blocks of equal counts, one for each of `n` edges; `apart`: one after the other, else all the same.
-Blocks equal_blocks(Prepared& p, std::size_t n, MPI_Count count, TypeInfo& type, bool apart);
-// From blocks of edges to a call.
+// MPICH refuses null with a count, also where no block is sent or received.
+void look_for_buffer(Prepared& p, const void* buffer, MPI_Count count, const TypeInfo& type);
+// From blocks to a call: the same block to all, equal blocks one after the other, blocks of edges.
 void send_to_all(Prepared& p, const Neighbors& around, const void* buffer, MPI_Count count, TypeInfo& type);
+void send_equal(Prepared& p, const Neighbors& around, const void* buffer, MPI_Count count, TypeInfo& type);
+void receive_equal(Prepared& p, const Neighbors& around, void* buffer, MPI_Count count, TypeInfo& type);
 void send_edges(Prepared& p, const Neighbors& around, Form form, const void* buffer, const Blocks& edges);
 void receive_edges(Prepared& p, const Neighbors& around, void* buffer, const Blocks& edges);
 
@@ -49,8 +51,9 @@ Reason prepare_Neighbor_allgather(Prepared& p, const Neighbors* around, const vo
       begin_exchange(p, around, Form::neighbor_allgather, send, send_type, receive, receive_type, from, to);
   if (reason != Reason::covered) return reason;
   if (send_count < 0 || receive_count < 0) return Reason::other;
+  look_for_buffer(p, receive, receive_count, *to);
   send_to_all(p, *around, send, send_count, *from);
-  receive_edges(p, *around, receive, equal_blocks(p, around->sources.size(), receive_count, *to, true));
+  receive_equal(p, *around, receive, receive_count, *to);
   return Reason::covered;
 }
 
@@ -82,9 +85,10 @@ Reason prepare_Neighbor_alltoall(Prepared& p, const Neighbors* around, const voi
   if (send_count < 0 || receive_count < 0 ||
       (compares_lengths() && bytes_of(send_count, *from) != bytes_of(receive_count, *to)))
     return Reason::other;
-  send_edges(p, *around, Form::neighbor_alltoall, send,
-             equal_blocks(p, around->destinations.size(), send_count, *from, true));
-  receive_edges(p, *around, receive, equal_blocks(p, around->sources.size(), receive_count, *to, true));
+  look_for_buffer(p, send, send_count, *from);
+  look_for_buffer(p, receive, receive_count, *to);
+  send_equal(p, *around, send, send_count, *from);
+  receive_equal(p, *around, receive, receive_count, *to);
   return Reason::covered;
 }
 
