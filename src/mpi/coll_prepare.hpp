@@ -66,7 +66,6 @@ struct Side {
 // The arguments of the templates below for the parts that are no templates: arrays of counts and
 // displacements of one side, and one type of all blocks or, where `each` is not null, one of each.
 struct Blocks {
-  std::size_t n = 0;
   std::size_t* counts = nullptr;  // elements
   std::size_t* places = nullptr;  // displacements in bytes, signed
   TypeInfo* all = nullptr;
@@ -78,7 +77,6 @@ struct Blocks {
 
 template <class Count>
 void read_counts(Prepared& p, Blocks& blocks, std::size_t n, const Count* counts) {
-  blocks.n = n;
   blocks.counts = p.arrays.take(n);
   blocks.places = p.arrays.take(n);
   p.no_memory |= blocks.counts == nullptr || blocks.places == nullptr;

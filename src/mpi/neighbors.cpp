@@ -145,7 +145,7 @@ std::shared_ptr<const Neighbors> read(MPI_Comm comm) {
 // Blocks of members from those of edges, which join each pair of members at most once.
 Blocks by_member(Prepared& p, const std::vector<int>& members, const Blocks& edges) {
   Blocks blocks;
-  const auto n = static_cast<std::size_t>(p.members);
+  const std::size_t n = p.size();
   blocks.all = edges.all;
   blocks.contiguous = edges.contiguous;
   blocks.counts = p.arrays.take(n);
@@ -176,7 +176,7 @@ struct Packed {
 Packed packed_edges(Prepared& p, Temporary& temporary, const std::vector<int>& members, const Blocks& edges,
                     Order order) {
   Packed packed;
-  const auto n = static_cast<std::size_t>(p.members);
+  const std::size_t n = p.size();
   std::size_t *bytes = p.arrays.take(n), *first = p.arrays.take(n), *next = p.arrays.take(n);
   packed.counts = p.arrays.take(members.size());
   packed.offsets = p.arrays.take(members.size());
@@ -308,7 +308,7 @@ void send_to_all(Prepared& p, const Neighbors& around, const void* buffer, MPI_C
   if (around.destinations_repeat)
     return send_edges(p, around, Form::neighbor_allgather, buffer,
                       equal_blocks(p, around.destinations.size(), count, type, false));
-  const auto n = static_cast<std::size_t>(p.members);
+  const std::size_t n = p.size();
   std::size_t *bytes = p.arrays.take(n), *offsets = p.arrays.take(n);
   p.no_memory |= bytes == nullptr || offsets == nullptr;
   if (p.no_memory) return;
