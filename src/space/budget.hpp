@@ -1,8 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bytes that may be spent on what could be in vain: some at first, more for each second of CPU time, and what
-// comes of it.
+// Bytes that may be spent on what could be in vain: some at first, and more for each second of CPU time.
 #pragma once
 
 #include <time.h>
@@ -23,20 +22,19 @@ class Budget {
   void add(std::int64_t bytes) { left_.fetch_add(bytes, std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t left() const { return left_.load(std::memory_order_relaxed); }
   // Takes the bytes if any are left, also more than are left. Of a spent budget it asks for the CPU time of
-  // the process, some hundred ns. `gained`: bytes that came of it, since the process began.
-  bool pay(std::size_t bytes, std::int64_t gained = 0) {
-    if (is_spent()) collect(gained);
+  // the process, some hundred ns.
+  bool pay(std::size_t bytes) {
+    if (is_spent()) collect();
     if (is_spent()) return false;
     left_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
     return true;
   }
 
  private:
-  void collect(std::int64_t gained) {
+  void collect() {
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    const std::int64_t earned =
-        (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * each_second_ / 1000 + gained;
+    const std::int64_t earned = (time.tv_sec * 1000 + time.tv_nsec / 1'000'000) * each_second_ / 1000;
     add(earned - earned_.exchange(earned, std::memory_order_relaxed));
   }
 

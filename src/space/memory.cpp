@@ -118,8 +118,7 @@ Window window() {
   return {.first = s.slot,
           .span = s.span,
           .patched = g_slot.patched.load(std::memory_order_acquire),
-          .marks = site_marks(),
-          .sent = site_sent()};
+          .marks = site_marks()};
 }
 
 void learn_from_now_on() { sites_joined(); }

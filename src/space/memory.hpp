@@ -57,7 +57,6 @@ struct Window {
   std::uintptr_t span = 0;
   bool patched = false;
   std::atomic<std::uint8_t>* marks = nullptr;  // see sites.hpp
-  std::atomic<std::uint64_t>* sent = nullptr;  // bytes of messages in shared memory
 };
 Window window();
 // The ranks have joined: what is allocated from now on may be shared to learn whether it is sent.

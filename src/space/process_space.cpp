@@ -94,7 +94,6 @@ Processes::Processes() {
   first_ = window.first;
   span_ = window.span;
   marks_ = window.marks;
-  sent_ = window.sent;
   patched_.store(window.patched, std::memory_order_relaxed);
   set_listener({.patched = on_patched, .forked = on_forked, .self = this});
 }

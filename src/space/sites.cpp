@@ -28,12 +28,10 @@ struct Entry {
 };
 
 // A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 10 ms a
-// rank at first, then a thousandth of its CPU time. A byte that is sent from private memory costs about a
+// rank at first, then a two-hundredth of its CPU time. A byte that is sent from private memory costs about a
 // tenth of what a byte on trial does (64 KiB to 1 MiB), so a program that sends much may try much. A new page
 // of a site that sends costs 1.4 to 3 us more than a private one, and saves 0.4 us whenever it is sent.
-static constinit Budget g_trials{8 * kMiB, kMiB}, g_new_pages{8 * kMiB, kMiB};
-// So many bytes that are sent from shared memory pay for one: half of what they save.
-constexpr std::int64_t kSentForTrial = 20, kSentForNewPage = 10;
+static constinit Budget g_trials{8 * kMiB, 4 * kMiB}, g_new_pages{8 * kMiB, 8 * kMiB};
 // So many bytes that are sent from private memory pay for one.
 constexpr std::int64_t kMissedForTrial = 10, kMissedForNewPage = 5;
 constexpr std::int64_t kMostSaved = 64 * kMiB;
@@ -54,7 +52,6 @@ static constinit thread_local unsigned t_denials __attribute__((tls_model("initi
 using Word = std::atomic<std::uint64_t>;
 static constinit std::atomic<Word*> g_leaves[std::size_t{1} << (kAddressBits - kLeafShift)] = {};
 static constinit Mark* g_marks = nullptr;
-static constinit std::atomic<std::uint64_t> g_sent{0};
 // Pages of messages whose block is known << 16 | its site.
 static constinit std::atomic<std::uint64_t> g_learned_pages[64] = {};
 
@@ -76,7 +73,6 @@ void sites_start(bool learn) {
 void sites_joined() { g_joined.store(true, std::memory_order_relaxed); }
 bool sites_learn() { return g_marks != nullptr; }
 Mark* site_marks() { return g_marks; }
-std::atomic<std::uint64_t>* site_sent() { return &g_sent; }
 
 static Mark& mark_of(std::uintptr_t address) { return g_marks[(address - g_slot.state.slot) / kPage]; }
 
@@ -103,10 +99,9 @@ static std::uint64_t class_of(std::size_t bytes) {
 
 // The last trial may be larger than what is left: it is earned before the next one.
 constexpr std::size_t kLargestTrial = std::size_t{32} << 20;
-static bool pay(Budget& budget, std::size_t bytes, std::int64_t sent_for_one) {
+static bool pay(Budget& budget, std::size_t bytes) {
   if (budget.is_spent() && ++t_denials % kDenialsPerLook != 0) return false;
-  const auto sent = static_cast<std::int64_t>(g_sent.load(std::memory_order_relaxed));
-  return budget.pay(bytes, sent / sent_for_one);
+  return budget.pay(bytes);
 }
 
 static void earn(Budget& budget, std::int64_t bytes) {
@@ -116,7 +111,7 @@ static void earn(Budget& budget, std::int64_t bytes) {
 static bool try_it(std::size_t bytes) {
   if (!g_joined.load(std::memory_order_relaxed)) return false;
   if (bytes >= kHugePage && huge_is_cheap()) return true;
-  return bytes <= kLargestTrial && pay(g_trials, bytes, kSentForTrial);
+  return bytes <= kLargestTrial && pay(g_trials, bytes);
 }
 
 // A place that is met for the first time in this run. (Anonymous mmap has no caller.)
@@ -180,7 +175,7 @@ bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes) {
   if (site.how() != Site::shares || site.id() == 0 || g_marks == nullptr) return true;
   if (g_sites[site.id()].state.load(std::memory_order_relaxed) == kKnown) return true;
   if (bytes >= kHugePage && huge_is_cheap()) return true;
-  return (lo != 0 && !is_new_memory(lo, bytes)) || pay(g_new_pages, bytes, kSentForNewPage);
+  return (lo != 0 && !is_new_memory(lo, bytes)) || pay(g_new_pages, bytes);
 }
 
 // The site of the shared block that begins at `lo`, forgotten there; 0: none.

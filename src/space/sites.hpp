@@ -4,13 +4,12 @@
 // The blocks that are worth sharing: those that are sent. Most of a heap never leaves its rank, and a small
 // page of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A
 // site is a call and a class of sizes, and is in one of four states:
-//   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, 1 MiB for each
-//             second of CPU time, a tenth of the bytes that are sent from private memory, and a twentieth
-//             of those from shared memory; blocks that get huge pages for less than small ones cost need
-//             none of it
+//   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, and what a
+//             two-hundredth of the CPU time and a tenth of the bytes that are sent from private memory
+//             pay for; blocks that get huge pages for less than small ones cost need none of it
 //   sends     a block of it was in a message: all are shared that lie in pages which were used before,
-//             others out of a second budget: 8 MiB, 1 MiB for each second of CPU time, and a fifth and a
-//             tenth of these bytes
+//             others out of a second budget: 8 MiB, 8 MiB for each second of CPU time, and a fifth of the
+//             bytes that are sent from private memory
 //   private   a shared block of it was freed and no message had been in it: all are libc's
 //   known     an earlier run of the program saw it send (learned.hpp): all are shared, until one is freed
 //             that was in no message
@@ -70,8 +69,6 @@ void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::
 
 // One for each page of the slot: a message began there. Null where nothing is learned.
 Mark* site_marks();
-// Bytes of messages in shared memory. Two threads that add at a time may lose some.
-std::atomic<std::uint64_t>* site_sent();
 // A message that one copy would do for was in private memory.
 void site_missed(std::uintptr_t lo, std::size_t bytes);
 struct SiteCounts {

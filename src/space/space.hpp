@@ -38,7 +38,7 @@ class Space {
   [[nodiscard]] void* global(const void* data, std::size_t bytes) const {
     auto offset = reinterpret_cast<std::uintptr_t>(data) - first_;
     if (offset < span_ && bytes <= span_ - offset && !patched_.load(std::memory_order_relaxed)) {
-      if (marks_ && bytes >= one_copy_bytes) mark(offset, bytes);
+      if (marks_ && bytes >= one_copy_bytes) mark(offset);
       return const_cast<void*>(data);
     }
     return global_slow(data, bytes);
@@ -73,8 +73,7 @@ class Space {
 
   static constexpr std::size_t page_bytes = 4096;
   // A message begins there (sites.hpp).
-  void mark(std::uintptr_t offset, std::size_t bytes) const {
-    sent_->store(sent_->load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);  // a hint
+  void mark(std::uintptr_t offset) const {
     std::atomic<std::uint8_t>& page = marks_[offset / page_bytes];
     const std::uint8_t is = page.load(std::memory_order_relaxed);
     if ((is & 1) == 0) page.store(is | 1, std::memory_order_relaxed);
@@ -85,7 +84,6 @@ class Space {
   std::uintptr_t first_ = 0;  // our own slot: [first_, first_ + span_)
   std::uintptr_t span_ = 0;
   std::atomic<std::uint8_t>* marks_ = nullptr;  // of the slot's pages, where blocks that are sent are learned
-  std::atomic<std::uint64_t>* sent_ = nullptr;  // their bytes, with marks_
   std::atomic<bool> patched_ = false;           // something else is mapped within the slot: ask global_slow
 };
 
