@@ -97,8 +97,9 @@ def _sweep(base: Path) -> None:
     """Folders of runs that were killed outright."""
     for left in base.glob("numa-vm-*-*"):
         pid = left.name.split("-")[2]
-        if pid.isdigit() and not _alive(int(pid)) and left.stat().st_uid == os.getuid():
-            shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another run sweeps it up, too
+            if pid.isdigit() and not _alive(int(pid)) and left.stat().st_uid == os.getuid():
+                shutil.rmtree(left, ignore_errors=True)
 
 
 @contextlib.contextmanager
