@@ -10,13 +10,13 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/bench_catalog.hpp"
-#include "cli/bench_fingerprint.hpp"
+#include "benchmark/catalog.hpp"
+#include "benchmark/fingerprint.hpp"
+#include "benchmark/model.hpp"
+#include "benchmark/runner.hpp"
+#include "benchmark/steps.hpp"
+#include "benchmark/table.hpp"
 #include "cli/bench_here.hpp"
-#include "cli/bench_model.hpp"
-#include "cli/bench_runner.hpp"
-#include "cli/bench_steps.hpp"
-#include "cli/bench_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "machine/load.hpp"
@@ -37,13 +37,16 @@ struct BenchOptions {
 };
 
 void list_benches() {
-  for (const BenchKind& kind : bench_kinds()) fmt::print("{:<16} {}\n", kind.name, kind.title);
-  for (const ModelBench& bench : model_benches()) fmt::print("{:<16} {}\n", bench.name, bench.title);
-  fmt::print("{:<16} {}\n", steps_bench,
+  for (const benchmark::BenchKind& kind : benchmark::bench_kinds())
+    fmt::print("{:<16} {}\n", kind.name, kind.title);
+  for (const benchmark::ModelBench& bench : benchmark::model_benches())
+    fmt::print("{:<16} {}\n", bench.name, bench.title);
+  fmt::print("{:<16} {}\n", benchmark::steps_bench,
              "the three steps on ranks of a launcher (-- mpirun -n 8), timed and predicted");
 }
 
-Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options, const BenchKind& kind) {
+Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options,
+                                                 const benchmark::BenchKind& kind) {
   const auto& known = runtimes_of(kind);
   if (options.runtime == "both") return known;
   if (std::find(known.begin(), known.end(), options.runtime) != known.end())
@@ -52,34 +55,34 @@ Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options, co
                                          fmt::join(known, " and "), options.runtime));
 }
 
-Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& kind, const Machine& machine,
-                                  const CpuSet& mask) {
-  BenchRequest request;
+Result<benchmark::BenchRequest> make_request(const BenchOptions& options, const benchmark::BenchKind& kind,
+                                             const Machine& machine, const CpuSet& mask) {
+  benchmark::BenchRequest request;
   request.kind = kind;
-  request.usable = usable_part(machine, mask);
+  request.usable = benchmark::usable_part(machine, mask);
   auto runtimes = wanted_runtimes(options, kind);
   if (!runtimes) return tl::unexpected(runtimes.error());
   request.runtimes = *runtimes;
   request.teams = default_teams(kind, request.usable.cores, options.quick);
   if (!options.teams.empty()) {
-    auto teams = parse_teams(options.teams);
+    auto teams = benchmark::parse_teams(options.teams);
     if (!teams) return tl::unexpected(teams.error());
     request.teams = *teams;
   }
   if (kind.on_ranks())
-    for (const Teams& teams : request.teams)
+    for (const benchmark::Teams& teams : request.teams)
       if (teams.inner || teams.outer < 2 || teams.outer > 63)
         return fail(Errc::invalid,
                     fmt::format("--teams: {} takes numbers of ranks from 2 to 63, such as 2,4; not {}",
                                 kind.name, teams.text()));
   if (kind.is_queues())
-    for (const Teams& teams : request.teams)
+    for (const benchmark::Teams& teams : request.teams)
       if (teams.inner || teams.outer > 1024)
         return fail(Errc::invalid,
                     fmt::format("--teams: queues takes numbers of producers up to 1024, such as 1,4; not {}",
                                 teams.text()));
   if (kind.is_copy())
-    for (const Teams& teams : request.teams)
+    for (const benchmark::Teams& teams : request.teams)
       if (teams.inner)
         return fail(Errc::invalid,
                     fmt::format("--teams: copy takes numbers of threads, such as 1,4; not {}", teams.text()));
@@ -89,7 +92,7 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
   if (kind.name == "pingpong" && request.teams != default_teams(kind, 1, false))
     return fail(Errc::invalid, fmt::format("--teams: pingpong is between 2 PEs; not {}", options.teams));
   if (kind.is_chare())
-    for (const Teams& teams : request.teams)
+    for (const benchmark::Teams& teams : request.teams)
       if (teams.inner || (teams.outer != 1 && teams.outer != 2 && teams.outer != 4 && teams.outer != 8))
         return fail(Errc::invalid, fmt::format("--teams: {} takes 1, 2, 4 or 8 PEs, such as 2,4; not {}",
                                                kind.name, teams.text()));
@@ -104,10 +107,10 @@ Result<BenchRequest> make_request(const BenchOptions& options, const BenchKind& 
 }
 
 // A misspelt subject would silently measure nothing.
-Result<void> check_subjects(const BenchRequest& request) {
+Result<void> check_subjects(const benchmark::BenchRequest& request) {
   std::vector<std::string> known;
   for (const std::string& runtime : runtimes_of(request.kind))
-    for (const Subject& s : subjects_for(request.kind, runtime, {2, 1}, request.usable, "nigh"))
+    for (const benchmark::Subject& s : subjects_for(request.kind, runtime, {2, 1}, request.usable, "nigh"))
       if (std::find(known.begin(), known.end(), s.name) == known.end()) known.push_back(s.name);
   for (const std::string& name : request.subjects)
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -116,7 +119,7 @@ Result<void> check_subjects(const BenchRequest& request) {
   return {};
 }
 
-void show_progress(BenchRequest& request) {
+void show_progress(benchmark::BenchRequest& request) {
   if (isatty(STDERR_FILENO) == 0) return;
   request.progress = [](double share, const std::string& what) {
     std::fprintf(stderr, "\r\033[K%3.0f%%  %s", 100 * share, what.c_str());
@@ -124,30 +127,31 @@ void show_progress(BenchRequest& request) {
   };
 }
 
-int show(const BenchOptions& options, const BenchFile& file) {
+int show(const BenchOptions& options, const benchmark::BenchFile& file) {
   std::string text = to_json(file).dump(1) + "\n";
   if (options.json)
     std::fputs(text.c_str(), stdout);
-  else if (options.name == steps_bench)
+  else if (options.name == benchmark::steps_bench)
     fmt::print("{}", steps_table(file));
-  else if (is_model_bench(options.name))
+  else if (benchmark::is_model_bench(options.name))
     fmt::print("{}", model_table(file));
   else
-    fmt::print("{}\n{}", fingerprint_line(file.machine), bench_table(file, isatty(STDOUT_FILENO) != 0));
+    fmt::print("{}\n{}", benchmark::fingerprint_line(file.machine),
+               bench_table(file, isatty(STDOUT_FILENO) != 0));
   if (!options.save.empty())
     if (auto written = sys::write_file(options.save, text); !written)
       return report_failure("bench", written.error().message);
-  for (const BenchRecord& record : file.records)
+  for (const benchmark::BenchRecord& record : file.records)
     if (!record.verified) return report_failure("bench", record.case_name + ": a result is wrong");
   return 0;
 }
 
 struct Prepared {
-  BenchRequest request;
-  BenchFile file;
+  benchmark::BenchRequest request;
+  benchmark::BenchFile file;
 };
 
-Result<Prepared> prepare(const BenchOptions& options, const BenchKind& kind) {
+Result<Prepared> prepare(const BenchOptions& options, const benchmark::BenchKind& kind) {
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());
   auto mask = sys::affinity();
@@ -156,7 +160,7 @@ Result<Prepared> prepare(const BenchOptions& options, const BenchKind& kind) {
   if (!request) return tl::unexpected(request.error());
   if (auto known = check_subjects(*request); !known) return tl::unexpected(known.error());
   Prepared out{*std::move(request), {}};
-  out.file.machine = fingerprint(*machine, *mask, sys::Os());
+  out.file.machine = benchmark::fingerprint(*machine, *mask, sys::Os());
   out.file.machine["bench_options"] = out.request.options;
   out.file.machine["quick"] = options.quick;
   show_progress(out.request);
@@ -165,23 +169,23 @@ Result<Prepared> prepare(const BenchOptions& options, const BenchKind& kind) {
 
 Result<void> measure(Prepared& prepared) {
   auto ran = run_bench(prepared.request, prepared.file);
-  prepared.file.machine["load_after"] = load_average(sys::Os());
+  prepared.file.machine["load_after"] = benchmark::load_average(sys::Os());
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
   return ran;
 }
 
 // One after the other, into one file; the machine's description is that of the first.
-Result<BenchFile> run_all(const BenchOptions& options, const std::vector<BenchKind>& kinds,
-                          std::string& trouble) {
+Result<benchmark::BenchFile> run_all(const BenchOptions& options,
+                                     const std::vector<benchmark::BenchKind>& kinds, std::string& trouble) {
   std::vector<Prepared> all;
-  for (const BenchKind& kind : kinds) {
+  for (const benchmark::BenchKind& kind : kinds) {
     auto prepared = prepare(options, kind);
     if (!prepared) return tl::unexpected(prepared.error());
     all.push_back(*std::move(prepared));
   }
   for (Prepared& one : all) {
     if (auto ran = measure(one); !ran) trouble = ran.error().message;
-    BenchFile& first = all.front().file;
+    benchmark::BenchFile& first = all.front().file;
     if (&one.file == &first) continue;
     first.records.insert(first.records.end(), one.file.records.begin(), one.file.records.end());
     first.absent.insert(first.absent.end(), one.file.absent.begin(), one.file.absent.end());
@@ -191,13 +195,13 @@ Result<BenchFile> run_all(const BenchOptions& options, const std::vector<BenchKi
 }
 
 int compute(const BenchOptions& options) {
-  auto file = run_model_bench(options.name, options.quick ? 40 : 200);
+  auto file = benchmark::run_model_bench(options.name, options.quick ? 40 : 200);
   return file ? show(options, *file) : report_failure("bench", file.error().message);
 }
 
 // The ranks of `nigh bench transpose-steps -- mpirun -n 8`.
 int launched(const BenchOptions& options) {
-  StepsRequest request{.sizes = {}, .launcher = program_words(), .library = options.library};
+  benchmark::StepsRequest request{.sizes = {}, .launcher = program_words(), .library = options.library};
   std::string sizes = !options.size.empty() ? options.size
                       : options.quick       ? "512x512"
                                             : "1024x1024,1000x1037,2048x2048";
@@ -217,14 +221,14 @@ int launched(const BenchOptions& options) {
 
 int bench(const BenchOptions& options) {
   if (options.name.empty()) return list_benches(), 0;
-  if (options.name == steps_bench) return launched(options);
+  if (options.name == benchmark::steps_bench) return launched(options);
   if (!program_words().empty()) {
     report_failure("bench", fmt::format("{} starts its programs itself; words after -- go with {}",
-                                        options.name, steps_bench));
+                                        options.name, benchmark::steps_bench));
     return 2;
   }
-  if (is_model_bench(options.name)) return compute(options);
-  auto kinds = find_benches(options.name);
+  if (benchmark::is_model_bench(options.name)) return compute(options);
+  auto kinds = benchmark::find_benches(options.name);
   std::string trouble;
   auto file = kinds ? run_all(options, *kinds, trouble) : tl::unexpected(kinds.error());
   if (!file) {
@@ -237,11 +241,11 @@ int bench(const BenchOptions& options) {
 
 }  // namespace
 
-Result<BenchFile> bench_here(const std::string& name) {
+Result<benchmark::BenchFile> bench_here(const std::string& name) {
   BenchOptions options;
   options.name = name;
   options.quick = true;
-  auto kinds = find_benches(name);
+  auto kinds = benchmark::find_benches(name);
   if (!kinds) return tl::unexpected(kinds.error());
   std::string trouble;
   auto file = run_all(options, *kinds, trouble);
@@ -253,7 +257,7 @@ void add_bench(CLI::App& app, int& status) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand(
       "bench", "Measure programs with and without nigh, and under what others offer for the same");
-  command->add_option("name", options->name, bench_names() + "; none: list them");
+  command->add_option("name", options->name, benchmark::bench_names() + "; none: list them");
   command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
       ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
   command->add_option(

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "cli/bench_record.hpp"
+#include "benchmark/record.hpp"
 
 namespace nigh::cli {
 
-Result<BenchFile> bench_here(const std::string& name);
+Result<benchmark::BenchFile> bench_here(const std::string& name);
 
 }  // namespace nigh::cli

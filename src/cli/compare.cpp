@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/compare_ratio.hpp"
 #include "cli/compare_run.hpp"
 #include "cli/numbers.hpp"
 #include "sys/os.hpp"
 #include "sys/process.hpp"
 #include "sys/program.hpp"
 #include "sys/threads.hpp"
+#include "tune/ratio.hpp"
 
 namespace nigh::cli {
 
@@ -65,16 +65,16 @@ struct Comparison {
     for (const TimedRun& run : runs[subject]) out.push_back(run.*field);
     return out;
   }
-  [[nodiscard]] Ratio ratio(double TimedRun::* field) const {
+  [[nodiscard]] tune::Ratio ratio(double TimedRun::* field) const {
     std::vector<double> out;
     for (std::size_t i = 0; i < runs[1].size(); ++i)
       if (runs[0][i].*field > 0) out.push_back(runs[1][i].*field / (runs[0][i].*field));
-    return ratio_of(out);
+    return tune::ratio_of(out);
   }
   [[nodiscard]] double foreign() const {
     std::vector<double> all = column(0, &TimedRun::foreign), more = column(1, &TimedRun::foreign);
     all.insert(all.end(), more.begin(), more.end());
-    return median_of(all);
+    return tune::median_of(all);
   }
 };
 
@@ -106,7 +106,7 @@ Result<Comparison> measure(const CompareOptions& options) {
     // Short programs make many pairs: looking at all of them after each one would take longer than they do.
     if (pair + 1 < next_look) continue;
     next_look = pair + 2 + pair / 16;
-    const Ratio time = out.ratio(&TimedRun::seconds);
+    const tune::Ratio time = out.ratio(&TimedRun::seconds);
     if (time.known && time.high - time.low <= 2 * options.precision) break;
   }
   out.same = compare_results(out);
@@ -124,7 +124,7 @@ void print_text(const Comparison& seen) {
   fmt::print("{:<16} {:>16} {:>16}   ratio [95 %]\n", "", first, second);
   const auto row = [&](const char* name, double TimedRun::* field, const char* form) {
     const auto text = [&](std::size_t one) {
-      return fmt::format(fmt::runtime(form), median_of(seen.column(one, field)));
+      return fmt::format(fmt::runtime(form), tune::median_of(seen.column(one, field)));
     };
     fmt::print("{:<16} {:>16} {:>16}   {}\n", name, text(0), text(1), ratio_text(seen.ratio(field)));
   };
@@ -138,7 +138,7 @@ void print_text(const Comparison& seen) {
 }
 
 void print_json(const Comparison& seen) {
-  const auto ratio_json = [](const Ratio& ratio) {
+  const auto ratio_json = [](const tune::Ratio& ratio) {
     nlohmann::ordered_json out = {{"median", ratio.median}};
     if (ratio.known) out["low"] = ratio.low, out["high"] = ratio.high;
     return out;

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/doctor_rules.hpp"
 #include "cli/run.hpp"
-#include "cli/settings_table.hpp"
+#include "doctor/rules.hpp"
+#include "doctor/settings_table.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
 #include "openmp/launch.hpp"
@@ -34,10 +34,10 @@ std::uint64_t bytes_of_shm() {
   return error || ::access("/dev/shm", W_OK) != 0 ? 0 : space.capacity;
 }
 
-Patient this_machine() {
-  Patient out;
+doctor::Patient this_machine() {
+  doctor::Patient out;
   out.variable = [](const std::string& name) { return openmp::value_of(sys::environment(), name); };
-  out.unknown_settings = unknown_settings(sys::environment());
+  out.unknown_settings = doctor::unknown_settings(sys::environment());
   out.own = sys::affinity().value_or(CpuSet{});
   out.is_root = ::geteuid() == 0;
   out.has_proc = sys::own_executable().has_value();
@@ -57,37 +57,37 @@ Patient this_machine() {
   return out;
 }
 
-void print_text(const std::vector<Finding>& findings, bool all) {
+void print_text(const std::vector<doctor::Finding>& findings, bool all) {
   int shown = 0;
-  for (const Finding& one : findings) {
-    if (one.level == Level::fine && !all) continue;
+  for (const doctor::Finding& one : findings) {
+    if (one.level == doctor::Level::fine && !all) continue;
     ++shown;
     fmt::print("{}  {}\n",
-               one.level == Level::hindrance ? "in the way"
-               : one.level == Level::note    ? "note      "
-                                             : "fine      ",
+               one.level == doctor::Level::hindrance ? "in the way"
+               : one.level == doctor::Level::note    ? "note      "
+                                                     : "fine      ",
                one.sentence);
     if (!one.cure.empty()) fmt::print("            cure: {}\n", one.cure);
   }
   if (shown == 0) fmt::print("nothing is in the way\n");
 }
 
-void print_json(const std::vector<Finding>& findings) {
+void print_json(const std::vector<doctor::Finding>& findings) {
   nlohmann::ordered_json document = {
       {"format", "nigh-doctor"}, {"version", 1}, {"findings", nlohmann::ordered_json::array()}};
-  for (const Finding& one : findings)
+  for (const doctor::Finding& one : findings)
     document["findings"].push_back(
         {{"id", one.id}, {"level", level_name(one.level)}, {"sentence", one.sentence}, {"cure", one.cure}});
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 int doctor(const DoctorOptions& options) {
-  const std::vector<Finding> findings = examine(this_machine());
+  const std::vector<doctor::Finding> findings = examine(this_machine());
   if (options.json)
     print_json(findings);
   else
     print_text(findings, options.all);
-  return !findings.empty() && findings.front().level == Level::hindrance ? 1 : 0;
+  return !findings.empty() && findings.front().level == doctor::Level::hindrance ? 1 : 0;
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 
 #include <random>
 
-#include "cli/bench_fingerprint.hpp"
-#include "cli/page_documents.hpp"
+#include "benchmark/fingerprint.hpp"
 #include "cli/run.hpp"
-#include "cli/web_page.hpp"
+#include "report/documents.hpp"
+#include "report/web_page.hpp"
 #include "sys/os.hpp"
 #include "sys/run_folder.hpp"
 #include "watch/feed_module.hpp"
@@ -54,13 +54,13 @@ Result<std::unique_ptr<watch::Feed>> open_feed(const std::string& where, const w
 Result<std::unique_ptr<watch::Feed>> open_live_page(const std::string& where, const std::string& of,
                                                     const std::string& title, const Machine* machine) {
   auto documents = nlohmann::ordered_json::array();
-  if (machine != nullptr) documents.push_back(machine_document(*machine));
-  return open_feed(where, {web_page_with({{"format", "nigh-page"},
-                                          {"version", 1},
-                                          {"nigh", NIGH_VERSION},
-                                          {"date", now_text()},
-                                          {"live", {{"of", of}, {"title", title}}},
-                                          {"documents", std::move(documents)}}),
+  if (machine != nullptr) documents.push_back(report::machine_document(*machine));
+  return open_feed(where, {report::web_page_with({{"format", "nigh-page"},
+                                                  {"version", 1},
+                                                  {"nigh", NIGH_VERSION},
+                                                  {"date", benchmark::now_text()},
+                                                  {"live", {{"of", of}, {"title", title}}},
+                                                  {"documents", std::move(documents)}}),
                            token_of_user()});
 }
 

@@ -17,14 +17,14 @@
 
 #include "cli/commands.hpp"
 #include "cli/help_format.hpp"
-#include "cli/page_documents.hpp"
 #include "cli/plan_ranks.hpp"
 #include "cli/plan_transpose.hpp"
-#include "cli/rank_map_words.hpp"
 #include "cli/terminal.hpp"
+#include "launch/rank_map_words.hpp"
 #include "machine/load.hpp"
 #include "plan/nested.hpp"
 #include "plan/write_as.hpp"
+#include "report/documents.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -133,7 +133,7 @@ void print_text(const Planned& plan, const PlanOptions& options) {
 }
 
 void print_json(const Planned& plan, int root) {
-  const auto document = plan_document(plan.machine, plan.mask, plan.spec, root, plan.threads);
+  const auto document = report::plan_document(plan.machine, plan.mask, plan.spec, root, plan.threads);
   std::fputs((document.dump(1) + '\n').c_str(), stdout);
 }
 
@@ -180,7 +180,7 @@ int run_plan(const PlanOptions& options) {
 }
 bool names_form(const std::string& form, bool of_ranks) {
   const auto is = [&](const char* one) { return form == one; };
-  return of_ranks ? std::ranges::any_of(rank_map_forms, is) : std::ranges::any_of(plan_forms, is);
+  return of_ranks ? std::ranges::any_of(launch::rank_map_forms, is) : std::ranges::any_of(plan_forms, is);
 }
 }  // namespace
 

@@ -10,15 +10,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/rank_map_words.hpp"
-#include "cli/rank_words.hpp"
 #include "cli/run_record.hpp"
 #include "cli/terminal.hpp"
+#include "launch/rank_map_words.hpp"
 #include "machine/draw.hpp"
 #include "plan/core_tree.hpp"
 #include "plan/rank_map.hpp"
 #include "plan/rank_slots.hpp"
 #include "plan/ranks.hpp"
+#include "report/rank_record.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -34,7 +34,7 @@ struct MapPlan {
   std::vector<CpuSet> shares;  // of the slots of a node
   RankMap in_order, in_turn, best;
   int nodes = 1;
-  std::vector<RankPlace> places;  // of each rank
+  std::vector<launch::RankPlace> places;  // of each rank
 };
 
 Result<Traffic> read_traffic(const std::string& file) {
@@ -46,7 +46,7 @@ Result<Traffic> read_traffic(const std::string& file) {
   }
   auto text = sys::read_file(file, most_of_record);
   if (!text) return fail_in("--ranks", text.error());
-  auto traffic = parse_rank_traffic(*text);
+  auto traffic = report::parse_rank_traffic(*text);
   if (!traffic) return fail_in("--ranks " + file, traffic.error());
   return traffic;
 }
@@ -77,7 +77,7 @@ Result<MapPlan> make_rank_map(const RankMapOptions& options, const Machine& mach
     const int here = node[static_cast<std::size_t>(slot)];
     const auto first = std::lower_bound(node.begin(), node.end(), here) - node.begin();
     const CpuSet pus = bound ? out.shares[static_cast<std::size_t>(slot - first)] : CpuSet();
-    out.places.push_back({here, pus, slot_words(machine, pus)});
+    out.places.push_back({here, pus, launch::slot_words(machine, pus)});
   }
   return out;
 }
@@ -148,7 +148,7 @@ void print_map(const MapPlan& plan, bool all) {
       fmt::print("... {} more nodes; --all shows them\n", members.size() - node);
       break;
     }
-    fmt::print("node {}: ranks {}\n", node, rank_list(members[node]));
+    fmt::print("node {}: ranks {}\n", node, report::rank_list(members[node]));
   }
 }
 
@@ -167,7 +167,7 @@ void print_map_document(const MapPlan& plan, const std::vector<std::string>& hos
     maps.push_back({{"name", one.name}, {"crossed", one.map->crossed}, {"cost", one.map->cost}});
   auto& ranks = out["ranks"] = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < plan.places.size(); ++rank) {
-    const RankPlace& place = plan.places[rank];
+    const launch::RankPlace& place = plan.places[rank];
     nlohmann::ordered_json entry = {
         {"rank", rank}, {"node", place.node}, {"pus", place.pus.to_list()}, {"slot", place.slot}};
     if (!hosts.empty()) entry["host"] = printable(hosts[static_cast<std::size_t>(place.node)]);
@@ -185,7 +185,7 @@ CLI::Option* add_rank_map_options(CLI::App& command, const std::shared_ptr<RankM
                          "to nodes and PUs");
   command
       .add_option("--ranks-per-node", options->per_node, "Most ranks of a node; default: evenly shared out")
-      ->check(CLI::Range(1, most_ranks))
+      ->check(CLI::Range(1, report::most_ranks))
       ->needs(ranks);
   command.add_option("--hosts", options->hosts, "Names of the nodes, for --as and --json: a,b,c")
       ->delimiter(',')

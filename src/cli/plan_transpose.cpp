@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/plan_transpose.hpp"
-#include "cli/bench_transpose.hpp"
+#include "benchmark/transpose_model.hpp"
 
 #include <fmt/format.h>
 
@@ -150,7 +150,7 @@ void print_transpose(const TransposePlan& plan) {
 Document forecast_document(const TransposePlan& plan, const TransposeDemand& demand,
                            const TransposeForecast& forecast) {
   const auto& [way, steps] = forecast;
-  Document out = way_document(way, steps);
+  Document out = benchmark::way_document(way, steps);
   out["mwords_per_s"] = transpose_speed(demand, steps.total());
   if (plan.options.flops > 0) out["fft_mflops"] = fft_of(plan, demand, steps.total());
   return out;
@@ -171,16 +171,16 @@ void add_points(const TransposePlan& plan, const TransposeDemand& demand, const 
 // number of nodes, and over both.
 Document curves(const TransposePlan& plan) {
   Document sizes = Document::array(), nodes = sizes, grid = sizes;
-  for (const int count : transpose_nodes) {
+  for (const int count : benchmark::transpose_nodes) {
     TransposeDemand demand = plan.demand;
     demand.nodes = count;
     add_points(plan, demand, {{"nodes", count}}, nodes);
-    for (const std::uint64_t side : transpose_sides) {
+    for (const std::uint64_t side : benchmark::transpose_sides) {
       demand.rows = demand.columns = side;
       add_points(plan, demand, {{"side", side}, {"nodes", count}}, grid);
     }
   }
-  for (const std::uint64_t side : transpose_sides) {
+  for (const std::uint64_t side : benchmark::transpose_sides) {
     TransposeDemand demand = plan.demand;
     demand.rows = demand.columns = side;
     add_points(plan, demand, {{"side", side}}, sizes);

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
-#include "cli/launched.hpp"
+#include "launch/ranks_run.hpp"
 #include "machine/mpi_probe.hpp"
 #include "machine/probe_copy.hpp"
 
@@ -21,11 +21,11 @@ Result<MpiProbe> measure(const Machine& machine, const std::string& library,
   const auto stored = load_probe(machine);
   tell_if_unused("machine", stored);
   const bool known = stored && !probed_copy_levels(machine, *stored).empty();
-  RanksRequest request{.launcher = launcher,
-                       .library = library,
-                       .program = "mpi-probe",
-                       .words = {},
-                       .lead = "{\"probe\":\"mpi\""};
+  launch::RanksRequest request{.launcher = launcher,
+                               .library = library,
+                               .program = "mpi-probe",
+                               .words = {},
+                               .lead = "{\"probe\":\"mpi\""};
   if (known) request.words = {"--copying-known", std::to_string(stored->pus.count())};
   auto lines = run_on_ranks(request);
   if (!lines) return tl::unexpected(lines.error());

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "cli/commands.hpp"
-#include "cli/ps_view.hpp"
 #include "cli/terminal.hpp"
 #include "machine/load.hpp"
+#include "report/ps_view.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -46,7 +46,7 @@ class Nodes {
   Result<Machine> machine_;
 };
 
-std::string memory_text(const MemoryView& memory) {
+std::string memory_text(const report::MemoryView& memory) {
   std::string out = fmt::format("{:.0f} MiB", memory.resident_mib);
   if (memory.huge_mib > 0) out += fmt::format(", {:.0f} of it in huge pages", memory.huge_mib);
   const char* before = "; ";
@@ -57,41 +57,41 @@ std::string memory_text(const MemoryView& memory) {
   return out;
 }
 
-nlohmann::ordered_json memory_document(const MemoryView& memory) {
+nlohmann::ordered_json memory_document(const report::MemoryView& memory) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
   for (const auto& [node, mib] : memory.by_node) nodes.push_back({{"node", node}, {"mib", mib}});
   return {{"resident_mib", memory.resident_mib}, {"huge_mib", memory.huge_mib}, {"nodes", nodes}};
 }
 
-void print_text(const sys::Os& os, const std::vector<ProcessView>& seen, const PsOptions& options) {
+void print_text(const sys::Os& os, const std::vector<report::ProcessView>& seen, const PsOptions& options) {
   const Nodes nodes;
   const auto width = static_cast<std::size_t>(terminal_width());
   const auto line = [&](const std::string& text) { fmt::print("{}\n", one_line(text).substr(0, width)); };
   line(fmt::format("{:>8} {:>7} {:>5}  {:<16} {:<8} {}", "process", "threads", "bound", "PUs", "nodes",
                    "command"));
-  for (const ProcessView& one : seen) {
+  for (const report::ProcessView& one : seen) {
     const CpuSet pus = one.pus();
     line(fmt::format("{:>8} {:>7} {:>5}  {:<16} {:<8} {}", one.pid, one.threads.size(), one.bound_threads(),
                      pus.to_list(), nodes.text(pus), one.command));
     if (options.memory) {
-      const auto memory = memory_of(os, one.pid);
+      const auto memory = report::memory_of(os, one.pid);
       line(fmt::format("{:>16} {}", "memory:", memory ? memory_text(*memory) : "of another user"));
     }
     if (!options.threads) continue;
-    for (const ThreadView& thread : one.threads)
+    for (const report::ThreadView& thread : one.threads)
       line(fmt::format("{:>16} {:>5}  {:<16} {:<8} {}", thread.tid,
                        thread.cpu < 0 ? "" : fmt::format("@{}", thread.cpu), thread.pus.to_list(),
                        nodes.text(thread.pus), thread.name));
   }
 }
 
-void print_json(const sys::Os& os, const std::vector<ProcessView>& seen, bool with_memory) {
+void print_json(const sys::Os& os, const std::vector<report::ProcessView>& seen, bool with_memory) {
   const Nodes nodes;
   nlohmann::ordered_json document = {
       {"format", "nigh-ps"}, {"version", 1}, {"processes", nlohmann::ordered_json::array()}};
-  for (const ProcessView& one : seen) {
+  for (const report::ProcessView& one : seen) {
     nlohmann::ordered_json threads = nlohmann::ordered_json::array();
-    for (const ThreadView& thread : one.threads)
+    for (const report::ThreadView& thread : one.threads)
       threads.push_back(
           {{"tid", thread.tid}, {"name", thread.name}, {"pus", thread.pus.to_list()}, {"cpu", thread.cpu}});
     document["processes"].push_back({{"pid", one.pid},
@@ -101,7 +101,7 @@ void print_json(const sys::Os& os, const std::vector<ProcessView>& seen, bool wi
                                      {"bound_threads", one.bound_threads()},
                                      {"threads", threads}});
     if (!with_memory) continue;
-    if (const auto memory = memory_of(os, one.pid))
+    if (const auto memory = report::memory_of(os, one.pid))
       document["processes"].back()["memory"] = memory_document(*memory);
   }
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -109,13 +109,14 @@ void print_json(const sys::Os& os, const std::vector<ProcessView>& seen, bool wi
 
 int ps(const PsOptions& options) {
   const sys::Os os;
-  std::vector<ProcessView> seen = processes(os, options.pids);
+  std::vector<report::ProcessView> seen = report::processes(os, options.pids);
   for (const int pid : options.pids)
-    if (std::none_of(seen.begin(), seen.end(), [&](const ProcessView& one) { return one.pid == pid; }))
+    if (std::none_of(seen.begin(), seen.end(),
+                     [&](const report::ProcessView& one) { return one.pid == pid; }))
       return report_failure("ps", fmt::format("there is no process {}, or it may not be looked at", pid));
-  const CpuSet online = online_pus(os);
+  const CpuSet online = report::online_pus(os);
   if (!options.all && options.pids.empty())
-    std::erase_if(seen, [&](const ProcessView& one) { return !one.is_restricted(online); });
+    std::erase_if(seen, [&](const report::ProcessView& one) { return !one.is_restricted(online); });
   if (options.json)
     print_json(os, seen, options.memory);
   else if (seen.empty())

@@ -10,16 +10,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/bench_catalog.hpp"
-#include "cli/bench_fingerprint.hpp"
+#include "benchmark/catalog.hpp"
+#include "benchmark/fingerprint.hpp"
 #include "cli/bench_here.hpp"
 #include "cli/commands.hpp"
-#include "cli/page_documents.hpp"
-#include "cli/report_page.hpp"
 #include "cli/run_record.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
+#include "report/documents.hpp"
+#include "report/page.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -42,17 +42,18 @@ const std::vector<std::pair<std::string, std::string>>& model_cases() {
   return cases;
 }
 
-void add_plan(ReportParts& parts, const Machine& machine, const CpuSet& mask, const std::string& spec) {
+void add_plan(report::ReportParts& parts, const Machine& machine, const CpuSet& mask,
+              const std::string& spec) {
   auto plan = NestedPlan::make(machine, mask, spec);
   auto threads = plan ? expand(*plan, 0) : Result<std::vector<PlannedThread>>(tl::unexpected(plan.error()));
-  if (threads) parts.documents.push_back(plan_document(machine, mask, spec, 0, *threads));
+  if (threads) parts.documents.push_back(report::plan_document(machine, mask, spec, 0, *threads));
 }
 
 // Plans of this machine, and of models.
-void add_plans(ReportParts& parts, const CpuSet& mask) {
+void add_plans(report::ReportParts& parts, const CpuSet& mask) {
   int made = 0;
-  for (const Teams& teams :
-       default_teams(bench_kinds().front(), usable_part(parts.machine, mask).cores, false)) {
+  for (const benchmark::Teams& teams : default_teams(
+           benchmark::bench_kinds().front(), benchmark::usable_part(parts.machine, mask).cores, false)) {
     if (teams.threads() == 1) continue;
     add_plan(parts, parts.machine, mask,
              fmt::format("{},scatter,{},subscatter", teams.outer, teams.inner.value_or(1)));
@@ -62,13 +63,14 @@ void add_plans(ReportParts& parts, const CpuSet& mask) {
   for (const auto& [model, spec] : model_cases()) {
     auto machine = load_model(model);
     if (!machine || machine->name == parts.machine.name) continue;
-    if (last != model) parts.documents.push_back(machine_document(*machine));
+    if (last != model) parts.documents.push_back(report::machine_document(*machine));
     last = model;
     add_plan(parts, *machine, machine->pus(), spec);
   }
 }
 
-Result<void> add_document(ReportParts& parts, nlohmann::ordered_json document, const std::string& path) {
+Result<void> add_document(report::ReportParts& parts, nlohmann::ordered_json document,
+                          const std::string& path) {
   // Pages hold the same models, and often the same machine.
   const auto same = [&](nlohmann::ordered_json other) {
     other.erase("file");
@@ -78,7 +80,7 @@ Result<void> add_document(ReportParts& parts, nlohmann::ordered_json document, c
                   [&](const auto& other) { return other["format"] == document["format"] && same(other); }))
     return {};
   if (document["format"] == "nigh-bench") {
-    auto file = bench_file_from_json(document.dump(), path);
+    auto file = benchmark::bench_file_from_json(document.dump(), path);
     if (!file) return tl::unexpected(file.error());
     parts.benches.push_back(*std::move(file));
   }
@@ -89,7 +91,7 @@ Result<void> add_document(ReportParts& parts, nlohmann::ordered_json document, c
 }
 
 // A file of nigh, or the folder of a record.
-Result<void> add_file(ReportParts& parts, const std::string& path) {
+Result<void> add_file(report::ReportParts& parts, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     auto records = read_rank_records(path);
@@ -101,14 +103,14 @@ Result<void> add_file(ReportParts& parts, const std::string& path) {
   }
   auto text = sys::read_file(path);
   if (!text) return tl::unexpected(text.error());
-  auto documents = page_documents(*text, path);
+  auto documents = report::page_documents(*text, path);
   if (!documents) return tl::unexpected(documents.error());
   for (auto& document : *documents)
     if (auto added = add_document(parts, std::move(document), path); !added) return added;
   return {};
 }
 
-Result<void> add_files(const ReportOptions& options, ReportParts& parts) {
+Result<void> add_files(const ReportOptions& options, report::ReportParts& parts) {
   for (const std::vector<std::string>* list : {&options.files, &options.benches})
     for (const std::string& path : *list)
       if (auto added = add_file(parts, path); !added) return added;
@@ -125,7 +127,7 @@ Result<void> add_files(const ReportOptions& options, ReportParts& parts) {
 }
 
 // A file that was not named but lies where `tests/vm` puts it is taken too.
-Result<void> add_peers(const ReportOptions& options, ReportParts& parts) {
+Result<void> add_peers(const ReportOptions& options, report::ReportParts& parts) {
   std::string path = options.peers;
   if (path.empty()) path = (std::filesystem::path(options.out).parent_path() / "peers.json").string();
   auto text = sys::read_file(path);
@@ -133,31 +135,31 @@ Result<void> add_peers(const ReportOptions& options, ReportParts& parts) {
     if (options.peers.empty()) return {};
     return tl::unexpected(text.error());
   }
-  auto peers = peers_from_json(*text, path);
+  auto peers = report::peers_from_json(*text, path);
   if (!peers) return tl::unexpected(peers.error());
   parts.peers = *std::move(peers);
   return {};
 }
 
-Result<ReportParts> gather(const ReportOptions& options) {
+Result<report::ReportParts> gather(const ReportOptions& options) {
   const bool own = options.machine.empty() || options.machine == "this";
   auto machine = own ? load_this_machine_with_devices() : load_machine(options.machine);
   if (!machine) return tl::unexpected(machine.error());
   if (own) apply_stored_probe(*machine);
-  ReportParts parts;
+  report::ReportParts parts;
   parts.machine = *std::move(machine);
   parts.date = now_text();
   CpuSet mask = parts.machine.pus();
   if (own)
     if (auto allowed = sys::affinity()) mask = *allowed & mask;
-  parts.documents.push_back(machine_document(parts.machine));
+  parts.documents.push_back(report::machine_document(parts.machine));
   add_plans(parts, mask);
   if (auto added = add_files(options, parts); !added) return tl::unexpected(added.error());
   if (auto added = add_peers(options, parts); !added) return tl::unexpected(added.error());
   for (const std::string& path : options.traces) {
     auto text = sys::read_file(path);
     if (!text) return tl::unexpected(text.error());
-    auto trace = trace_from_json(*text, path);
+    auto trace = report::trace_from_json(*text, path);
     if (!trace) return tl::unexpected(trace.error());
     parts.traces.push_back(*std::move(trace));
   }
@@ -169,17 +171,17 @@ Result<ReportParts> gather(const ReportOptions& options) {
   return parts;
 }
 
-std::size_t documents_of(const ReportParts& parts, const char* format) {
+std::size_t documents_of(const report::ReportParts& parts, const char* format) {
   return static_cast<std::size_t>(std::count_if(parts.documents.begin(), parts.documents.end(),
                                                 [&](const auto& one) { return one["format"] == format; }));
 }
 
 // The contents of the page, for programs; the figures themselves are in the files of nigh bench --save.
-void print_contents(const std::string& page, const ReportParts& parts) {
+void print_contents(const std::string& page, const report::ReportParts& parts) {
   nlohmann::ordered_json benches = nlohmann::ordered_json::array();
-  for (const BenchFile& file : parts.benches) {
+  for (const benchmark::BenchFile& file : parts.benches) {
     auto right = std::count_if(file.records.begin(), file.records.end(),
-                               [](const BenchRecord& r) { return r.verified; });
+                               [](const benchmark::BenchRecord& r) { return r.verified; });
     benches.push_back({{"bench", file.records.empty() ? "" : file.records.front().bench},
                        {"records", file.records.size()},
                        {"verified", right},

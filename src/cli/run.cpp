@@ -14,13 +14,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/help_format.hpp"
-#include "cli/launched.hpp"
 #include "cli/run.hpp"
 #include "cli/run_gpus.hpp"
 #include "cli/run_map.hpp"
 #include "cli/run_record.hpp"
-#include "cli/start_check.hpp"
 #include "cli/watch.hpp"
+#include "launch/launcher.hpp"
+#include "launch/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/spec.hpp"
 #include "sys/os.hpp"
@@ -113,12 +113,12 @@ Result<Explain> wanted_account(const RunOptions& options) {
 // A launcher is one also where no MPI of ours is asked for: its ranks must not all plan on the same PUs.
 bool starts_ranks(const RunOptions& options) {
   return options.ranks == 0 &&
-         (options.mpi || options.auto_hybrid || launcher_of(options.command.front()).has_value());
+         (options.mpi || options.auto_hybrid || launch::launcher_of(options.command.front()).has_value());
 }
 
 // The launcher is around us, not in the command.
 static bool is_one_rank(const RunOptions& options) {
-  return !launcher_of(options.command.front()) && start_facts(options.command, 0).in_job;
+  return !launch::launcher_of(options.command.front()) && launch::start_facts(options.command, 0).in_job;
 }
 
 Result<Ready> make_ready(const RunOptions& options, const CpuSet& own) {

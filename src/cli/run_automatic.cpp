@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/launched.hpp"
 #include "cli/run.hpp"
-#include "cli/start_check.hpp"
+#include "launch/launcher.hpp"
+#include "launch/start_check.hpp"
 #include "machine/load.hpp"
 #include "openmp/pins.hpp"
 #include "plan/ranks.hpp"
@@ -39,7 +39,7 @@ bool is_wanted(const RunOptions& options, const std::string& feature) {
 
 // The command, as far as its file and its words tell before it starts.
 struct Command {
-  std::optional<Launcher> launcher;
+  std::optional<launch::Launcher> launcher;
   std::string program;
   bool openmp = false;  // linked to a runtime
   bool mpi = false;
@@ -48,7 +48,7 @@ struct Command {
 
 Command look_at_command(const RunOptions& options) {
   Command out;
-  out.launcher = launcher_of(options.command.front());
+  out.launcher = launch::launcher_of(options.command.front());
   out.program = out.launcher ? program_of(*out.launcher, options.command) : options.command.front();
   const auto path = sys::find_program(out.program);
   const std::string preloaded = variable("LD_PRELOAD");
@@ -148,7 +148,7 @@ Result<void> Launch::teams() {
   }
   set("NIGH_TEAMS", options_.teams == "auto" ? "always" : "auto");
   if (!options_.mask.empty()) set("NIGH_MASK", mask_.to_list());
-  const bool is_one_rank = !command_.launcher && start_facts(options_.command, 0).in_job;
+  const bool is_one_rank = !command_.launcher && launch::start_facts(options_.command, 0).in_job;
   if (!is_one_rank) set("NIGH_RANK_SHARE", mask_.to_list());
   room_for_threads();
   return {};
@@ -172,13 +172,13 @@ void Launch::room_for_threads() {
   const int threads = threads_of_user();
   if (!command_.launcher || threads == 1 || (threads == 0 && !command_.openmp)) return;
   std::string shares;
-  if (*command_.launcher == Launcher::open_mpi) {
+  if (*command_.launcher == launch::Launcher::open_mpi) {
     shares = shares_of_ranks();
     if (shares.empty()) return;
   } else if (threads == 0) {
     return;
   }
-  const TeamWords made = team_words(*command_.launcher, options_.command, threads, variable);
+  const launch::TeamWords made = team_words(*command_.launcher, options_.command, threads, variable);
   if (made.added.empty()) return;
   options_.command = made.words;
   if (!shares.empty()) set("NIGH_RANK_SHARES", shares);
@@ -188,7 +188,8 @@ void Launch::room_for_threads() {
 
 Result<void> Launch::mpi() {
   if (!is_wanted(options_, "mpi")) return {};
-  if (const std::string doubt = doubtful_start(start_facts(options_.command, 0)); !doubt.empty()) say(doubt);
+  if (const std::string doubt = doubtful_start(launch::start_facts(options_.command, 0)); !doubt.empty())
+    say(doubt);
   if (auto done = preload("libnigh-mpi.so"); !done) return done;
   keep_learned(ready_.environment);
   return {};

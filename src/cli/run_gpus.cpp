@@ -15,8 +15,8 @@
 #include <cstring>
 
 #include "cli/commands.hpp"
-#include "cli/gpu_words.hpp"
-#include "cli/launched.hpp"
+#include "launch/gpu_words.hpp"
+#include "launch/launcher.hpp"
 #include "machine/load.hpp"
 #include "plan/devices.hpp"
 #include "plan/ranks.hpp"
@@ -41,7 +41,7 @@ struct RankGpus {
 
 // The PUs and GPUs of each rank of a node whose PUs are `mask`.
 Result<std::vector<RankGpus>> gpus_of_ranks(const Machine& machine, const CpuSet& mask, int ranks) {
-  auto usable = usable_gpus(machine, [](const std::string& name) {
+  auto usable = launch::usable_gpus(machine, [](const std::string& name) {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   });
@@ -58,7 +58,7 @@ Result<std::vector<RankGpus>> gpus_of_ranks(const Machine& machine, const CpuSet
 }
 
 // The ranks of this node as they would be, for --dry-run and --explain.
-void show_ranks(const RunOptions& options, Launcher launcher, const CpuSet& own) {
+void show_ranks(const RunOptions& options, launch::Launcher launcher, const CpuSet& own) {
   const int ranks = ranks_of(launcher, options.command);
   auto machine = options.machine.empty() ? load_this_machine_with_devices() : load_machine(options.machine);
   if (!machine || ranks < 1) return;
@@ -66,7 +66,7 @@ void show_ranks(const RunOptions& options, Launcher launcher, const CpuSet& own)
   if (!made) return run_say(options, "--gpus: " + made.error().message);
   for (std::size_t rank = 0; rank < made->size(); ++rank) {
     std::string words;
-    for (const auto& [name, value] : gpu_variables(*machine, (*made)[rank].gpus))
+    for (const auto& [name, value] : launch::gpu_variables(*machine, (*made)[rank].gpus))
       words += fmt::format(" {}={}", name, value);
     run_say(options, fmt::format("rank {} of a node: PUs {},{}", rank, (*made)[rank].pus.to_list(), words));
   }
@@ -83,7 +83,7 @@ std::string take_gpus() {
   auto made = gpus_of_ranks(*machine, *own, seat.size);
   if (!made) return made.error().message;
   const RankGpus& mine = (*made)[static_cast<std::size_t>(seat.rank)];
-  for (const auto& [name, value] : gpu_variables(*machine, mine.gpus))
+  for (const auto& [name, value] : launch::gpu_variables(*machine, mine.gpus))
     ::setenv(name.c_str(), value.c_str(), 1);
   if (seat.size <= own->count()) sys::set_affinity(mine.pus);
   return "";
@@ -103,7 +103,7 @@ int run_rank(const std::vector<std::string>& words) {
 
 Result<RunOptions> with_gpus(const RunOptions& options, const CpuSet& own) {
   if (!options.gpus) return options;
-  const auto launcher = launcher_of(options.command.front());
+  const auto launcher = launch::launcher_of(options.command.front());
   auto self = sys::own_executable();
   if (!self) return tl::unexpected(self.error());
   RunOptions out = options;

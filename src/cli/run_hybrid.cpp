@@ -11,10 +11,10 @@
 #include <cstdlib>
 
 #include "cli/commands.hpp"
-#include "cli/hybrid_words.hpp"
-#include "cli/launched.hpp"
 #include "cli/plan_transpose.hpp"
 #include "cli/run.hpp"
+#include "launch/hybrid_words.hpp"
+#include "launch/launcher.hpp"
 #include "machine/load.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
@@ -34,7 +34,7 @@ TransposeOptions wanted_transpose(const RunOptions& options) {
   return out;
 }
 
-Surroundings here() {
+launch::Surroundings here() {
   return {[](const std::string& name) {
             const char* value = std::getenv(name.c_str());
             return std::string(value == nullptr ? "" : value);
@@ -43,11 +43,11 @@ Surroundings here() {
 }
 
 struct Chosen {
-  HybridChoice choice;
+  launch::HybridChoice choice;
   std::string why, table;
 };
 
-Result<Chosen> choose(const RunOptions& options, const JobNodes& nodes) {
+Result<Chosen> choose(const RunOptions& options, const launch::JobNodes& nodes) {
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());
   const int own = std::max(machine->count(Kind::core), 1);
@@ -88,14 +88,14 @@ void add_hybrid_options(CLI::App& command, const std::shared_ptr<RunOptions>& op
 }
 
 Result<RunOptions> auto_hybrid(const RunOptions& options) {
-  auto launcher = launcher_of(options.command.front());
+  auto launcher = launch::launcher_of(options.command.front());
   if (!launcher)
     return fail(Errc::unsupported,
                 fmt::format("--auto-hybrid knows the launchers of Open MPI and MPICH, and srun; "
                             "'{}' is none of them",
                             options.command.front()));
   RunOptions out = options;
-  if (const HybridWords seen = hybrid_words(*launcher, options.command, {}); !seen.aside.empty()) {
+  if (const launch::HybridWords seen = hybrid_words(*launcher, options.command, {}); !seen.aside.empty()) {
     run_say(options,
             "--auto-hybrid: '" + seen.aside + "' fixes the ranks of a node already; nothing is changed");
     return out;
@@ -104,7 +104,7 @@ Result<RunOptions> auto_hybrid(const RunOptions& options) {
   if (!nodes) return fail(nodes.error().code, "--auto-hybrid: " + nodes.error().message);
   auto chosen = choose(options, *nodes);
   if (!chosen) return fail(Errc::invalid, "--auto-hybrid: " + chosen.error().message);
-  const HybridWords made = hybrid_words(*launcher, options.command, chosen->choice);
+  const launch::HybridWords made = hybrid_words(*launcher, options.command, chosen->choice);
   out.command = made.words;
   const std::string threads = std::to_string(chosen->choice.threads), name = "OMP_NUM_THREADS";
   const std::string users = here().variable(name);

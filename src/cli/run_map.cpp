@@ -10,8 +10,8 @@
 #include <cstdlib>
 
 #include "cli/commands.hpp"
-#include "cli/launched.hpp"
-#include "cli/rank_map_words.hpp"
+#include "launch/launcher.hpp"
+#include "launch/rank_map_words.hpp"
 #include "sys/os.hpp"
 #include "sys/process.hpp"
 
@@ -36,21 +36,22 @@ bool is_old_open_mpi(const std::string& launcher) {
   return false;
 }
 
-MapWay map_way(Launcher launcher, const std::string& word) {
-  if (launcher == Launcher::slurm) return MapWay::hostfile;
-  if (launcher == Launcher::open_mpi)
-    return is_old_open_mpi(word) ? MapWay::rankfile : MapWay::map_by_rankfile;
-  return told_by(word, "--help").find("-rankmap") != std::string::npos ? MapWay::rankmap : MapWay::hosts;
+launch::MapWay map_way(launch::Launcher launcher, const std::string& word) {
+  if (launcher == launch::Launcher::slurm) return launch::MapWay::hostfile;
+  if (launcher == launch::Launcher::open_mpi)
+    return is_old_open_mpi(word) ? launch::MapWay::rankfile : launch::MapWay::map_by_rankfile;
+  return told_by(word, "--help").find("-rankmap") != std::string::npos ? launch::MapWay::rankmap
+                                                                       : launch::MapWay::hosts;
 }
 
-Result<RunOptions> apply_map(const RunOptions& options, Launcher launcher) {
+Result<RunOptions> apply_map(const RunOptions& options, launch::Launcher launcher) {
   auto text = sys::read_file(options.rank_map);
   if (!text) return tl::unexpected(text.error());
-  auto map = parse_rank_map(*text);
+  auto map = launch::parse_rank_map(*text);
   if (!map) return fail_in(options.rank_map, map.error());
-  const MapWay way = map_way(launcher, options.command.front());
+  const launch::MapWay way = map_way(launcher, options.command.front());
   auto lines = write_rank_map(form_of(way), map->places, map->hosts);
-  if (!lines || (map->hosts.empty() && launcher == Launcher::slurm))
+  if (!lines || (map->hosts.empty() && launcher == launch::Launcher::slurm))
     return fail(Errc::invalid, fmt::format("{} names no hosts: plan it with --hosts", options.rank_map));
   auto file = sys::inherited_file("nigh-rank-map", *lines);
   if (!file) return tl::unexpected(file.error());
@@ -58,7 +59,7 @@ Result<RunOptions> apply_map(const RunOptions& options, Launcher launcher) {
   if (!words) return tl::unexpected(words.error());
   RunOptions out = options;
   out.command = *std::move(words);
-  if (way == MapWay::hostfile) {
+  if (way == launch::MapWay::hostfile) {
     ::setenv("SLURM_HOSTFILE", file->c_str(), 1);
     if (options.dry_run) run_say(options, "SLURM_HOSTFILE would be " + *file);
   }
@@ -77,7 +78,7 @@ void add_rank_map_option(CLI::App& command, const std::shared_ptr<RunOptions>& o
 
 Result<RunOptions> with_rank_map(const RunOptions& options) {
   if (options.rank_map.empty()) return options;
-  const auto launcher = launcher_of(options.command.front());
+  const auto launcher = launch::launcher_of(options.command.front());
   if (!launcher)
     return fail(
         Errc::unsupported,

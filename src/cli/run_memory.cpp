@@ -7,8 +7,8 @@
 
 #include <cstdlib>
 
-#include "cli/launched.hpp"
 #include "cli/run.hpp"
+#include "launch/launcher.hpp"
 #include "machine/load.hpp"
 #include "sys/start.hpp"
 
@@ -44,8 +44,8 @@ Result<void> set_policy(const NamedPolicy& named, const RunOptions& options) {
   auto nodes = machine ? nodes_of(text, *machine) : tl::unexpected(machine.error());
   if (!nodes) return fail_in(named.option, nodes.error());
   if (options.dry_run) return {};
-  const auto launcher = launcher_of(options.command.front());
-  if (launcher == Launcher::slurm)
+  const auto launcher = launch::launcher_of(options.command.front());
+  if (launcher == launch::Launcher::slurm)
     run_say(options,
             fmt::format("{}: does not reach the ranks, which Slurm's daemon starts; srun --mem-bind does",
                         named.option));

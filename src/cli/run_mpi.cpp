@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/forward_words.hpp"
-#include "cli/launched.hpp"
 #include "cli/run.hpp"
 #include "cli/run_record.hpp"
-#include "cli/start_check.hpp"
+#include "launch/forward_words.hpp"
+#include "launch/launcher.hpp"
+#include "launch/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
 #include "sys/launchers.hpp"
@@ -92,7 +92,7 @@ std::vector<std::string> names_to_forward(const LaunchEnvironment& environment) 
 }
 
 void forward_list_in(LaunchEnvironment& environment, const char* variable, char between,
-                     const Forwarding& what) {
+                     const launch::Forwarding& what) {
   if (openmp::find_entry(environment.variables, variable) == nullptr) return;
   const std::string list = openmp::value_of(environment.variables, variable);
   set_variable(environment, variable, forward_list(list, between, what));
@@ -105,20 +105,22 @@ void forward_list_in(LaunchEnvironment& environment, const char* variable, char 
 void forward_to_ranks(LaunchEnvironment& environment, RunOptions& options) {
   constexpr const char* list_name = "OMPI_MCA_mca_base_env_list";
   const std::string& first = options.command.front();
-  const std::string library = library_of_launcher(first);
-  Forwarding what{names_to_forward(environment), openmp::value_of(environment.variables, "LD_PRELOAD"), false,
-                  [&](const std::string& name) { return openmp::value_of(environment.variables, name); }};
+  const std::string library = launch::library_of_launcher(first);
+  launch::Forwarding what{
+      names_to_forward(environment), openmp::value_of(environment.variables, "LD_PRELOAD"), false,
+      [&](const std::string& name) { return openmp::value_of(environment.variables, name); }};
   if (library == "mpich") {
-    options.command = forward_words(Launcher::hydra, options.command, what);
+    options.command = forward_words(launch::Launcher::hydra, options.command, what);
   } else if (library.empty() && first.substr(first.rfind('/') + 1) == "srun") {
-    options.command = forward_words(Launcher::slurm, options.command, what);
+    options.command = forward_words(launch::Launcher::slurm, options.command, what);
     forward_list_in(environment, "SLURM_EXPORT_ENV", ',', what);
   } else if (library == "openmpi") {
-    const bool goes_away = names_other_nodes(options.command), has_words = names_variables(options.command);
+    const bool goes_away = names_other_nodes(options.command),
+               has_words = launch::names_variables(options.command);
     const bool has_list = openmp::find_entry(environment.variables, list_name) != nullptr;
     if (has_list) forward_list_in(environment, list_name, ';', what);
     what.adds = goes_away && has_words && !has_list;
-    options.command = forward_words(Launcher::open_mpi, options.command, what);
+    options.command = forward_words(launch::Launcher::open_mpi, options.command, what);
     if (goes_away && !has_words && !has_list)
       set_variable(environment, list_name, forward_list("", ';', what));
   }
@@ -128,7 +130,7 @@ namespace {
 
 // The PUs of each rank, as the ranks themselves will divide them (NIGH_RANK_SHARE); none where the words do
 // not say how many there are on this node, or who binds them.
-std::vector<CpuSet> shares_here(Launcher launcher, const RunOptions& options, const Ready& ready) {
+std::vector<CpuSet> shares_here(launch::Launcher launcher, const RunOptions& options, const Ready& ready) {
   const int ranks = ranks_of(launcher, options.command);
   if (ranks < 1 || names_other_nodes(options.command)) return {};
   auto machine = load_machine(options.machine);
@@ -138,13 +140,13 @@ std::vector<CpuSet> shares_here(Launcher launcher, const RunOptions& options, co
 
 // Launchers bind ranks as if they had one thread: each gets room for its teams, or takes it.
 void give_room(RunOptions& options, Ready& ready) {
-  const auto launcher = launcher_of(options.command.front());
+  const auto launcher = launch::launcher_of(options.command.front());
   if (!launcher || !ready.bind) return;
   int threads = 1;
   for (const int size : ready.launch.sizes) threads = std::min(threads * std::min(size, 4096), 4096);
   const auto variable = [](const std::string& name) { return openmp::value_of(sys::environment(), name); };
-  const TeamWords made = team_words(*launcher, options.command, threads, variable);
-  const bool free = !made.added.empty() || *launcher == Launcher::hydra;
+  const launch::TeamWords made = team_words(*launcher, options.command, threads, variable);
+  const bool free = !made.added.empty() || *launcher == launch::Launcher::hydra;
   if (!made.added.empty())
     ready.environment.remarks.push_back("added " + made.added + " to the words of " +
                                         options.command.front() +
@@ -155,7 +157,7 @@ void give_room(RunOptions& options, Ready& ready) {
 
 // The program behind the launcher: false if it can't load our libraries at all.
 bool look_behind_launcher(const RunOptions& options, Ready& ready) {
-  const auto launcher = launcher_of(options.command.front());
+  const auto launcher = launch::launcher_of(options.command.front());
   const std::string program = launcher ? program_of(*launcher, options.command) : options.command.front();
   LaunchEnvironment seen = ready.environment;
   const bool reachable = look_at_program(program, seen);
@@ -181,7 +183,7 @@ int run_mpi(const RunOptions& given, const CpuSet& own) {
     ready.bind = false;
   }
   const bool reachable = look_behind_launcher(options, ready);
-  if (const std::string doubt = doubtful_start(start_facts(given.command, 0)); !doubt.empty())
+  if (const std::string doubt = doubtful_start(launch::start_facts(given.command, 0)); !doubt.empty())
     ready.environment.remarks.push_back(doubt);
   if (options.mpi && reachable) {
     auto library = find_library("libnigh-mpi.so");

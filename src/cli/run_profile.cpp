@@ -10,9 +10,9 @@
 #include <cerrno>
 
 #include "cli/run.hpp"
-#include "cli/tune_profile.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
+#include "tune/profile.hpp"
 
 namespace nigh::cli {
 
@@ -46,7 +46,7 @@ bool add_option(const std::vector<std::string>& words, std::size_t& at, RunOptio
   return true;
 }
 
-Result<RunOptions> applied(const Profile& profile, const RunOptions& options) {
+Result<RunOptions> applied(const tune::Profile& profile, const RunOptions& options) {
   RunOptions out = options;
   for (std::size_t at = 0; at < profile.choice.options.size(); ++at)
     if (!add_option(profile.choice.options, at, out))
@@ -60,7 +60,7 @@ Result<RunOptions> applied(const Profile& profile, const RunOptions& options) {
 
 // Error: there is no profile (ENOENT), or one that can't be used.
 Result<RunOptions> profile_for(const RunOptions& options) {
-  auto profile = load_profile(options.command);
+  auto profile = tune::load_profile(options.command);
   if (!profile) return tl::unexpected(profile.error());
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());

@@ -14,7 +14,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/run.hpp"
-#include "cli/start_check.hpp"
+#include "launch/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
 #include "space/launch.hpp"
@@ -181,7 +181,7 @@ int start_job(const RunOptions& options, const Job& job) {
 }  // namespace
 
 int run_ranks(const RunOptions& options, const CpuSet& own) {
-  const StartFacts facts = start_facts(options.command, options.ranks);
+  const launch::StartFacts facts = launch::start_facts(options.command, options.ranks);
   if (const std::string wrong = impossible_start(facts); !wrong.empty()) return run_failed(wrong);
   auto job = make_job(options, own);
   if (!job) return run_failed(job.error().message);

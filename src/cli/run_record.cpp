@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/rank_words.hpp"
 #include "cli/run.hpp"
+#include "report/rank_record.hpp"
 #include "sys/os.hpp"
 
 namespace nigh::cli {
@@ -69,7 +69,7 @@ std::string record_folder(const RunOptions& options) {
   return error ? options.record : whole.string();
 }
 
-Result<std::vector<RankRecord>> read_rank_records(const std::string& folder) {
+Result<std::vector<report::RankRecord>> read_rank_records(const std::string& folder) {
   fs::path job = folder;
   if (const std::vector<fs::path> jobs = jobs_in(job); jobs.size() == 1) {
     job = jobs.front();
@@ -81,14 +81,14 @@ Result<std::vector<RankRecord>> read_rank_records(const std::string& folder) {
                                          jobs.size(), folder, jobs.front().filename().string(), names)});
   }
   std::error_code error;
-  std::vector<RankRecord> records;
+  std::vector<report::RankRecord> records;
   for (fs::directory_iterator at(job, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!name.starts_with("rank-") || !name.ends_with(".json")) continue;
     auto text = sys::read_file(at->path().string());
     if (!text) return tl::unexpected(text.error());
     if (text->empty()) continue;  // created at its start, by a rank that was killed
-    auto record = parse_rank_record(*text);
+    auto record = report::parse_rank_record(*text);
     if (!record) return fail_in(at->path().string(), record.error());
     if (!records.empty() && records.front().ranks != record->ranks)
       return tl::unexpected(

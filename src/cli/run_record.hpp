@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "cli/rank_words.hpp"
 #include "plan/traffic.hpp"
+#include "report/rank_record.hpp"
 
 namespace nigh::cli {
 
@@ -20,7 +20,7 @@ Result<void> prepare_record(const RunOptions& options);
 std::string record_folder(const RunOptions& options);
 // The record that `nigh run --record` left in a folder, or in the folder of one of its jobs. Errors: io;
 // invalid: there is no record, there are several, or ranks are missing.
-Result<std::vector<RankRecord>> read_rank_records(const std::string& folder);
+Result<std::vector<report::RankRecord>> read_rank_records(const std::string& folder);
 // The bytes of these alone.
 Result<Traffic> read_rank_record(const std::string& folder);
 

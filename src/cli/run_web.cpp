@@ -13,14 +13,14 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/job_view.hpp"
-#include "cli/launched.hpp"
 #include "cli/live_page.hpp"
-#include "cli/page_documents.hpp"
 #include "cli/run.hpp"
 #include "cli/run_record.hpp"
+#include "launch/launcher.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
+#include "report/documents.hpp"
+#include "report/job_view.hpp"
 #include "sys/os.hpp"
 #include "sys/run_folder.hpp"
 #include "sys/start.hpp"
@@ -43,7 +43,7 @@ std::string words_of(const std::vector<std::string>& command) {
 // The accounts of MPI ranks, which the page shows at the end, are asked for where the user asks for none.
 std::string folder_for_accounts(const RunOptions& options) {
   if (!options.explain.empty() || !options.explain_file.empty() || std::getenv("NIGH_EXPLAIN") != nullptr ||
-      !launcher_of(options.command.front()) || names_other_nodes(options.command))
+      !launch::launcher_of(options.command.front()) || names_other_nodes(options.command))
     return "";
   auto folder = sys::run_folder("web");
   auto own = folder ? sys::private_folder(fmt::format("{}/accounts-{}", *folder, sys::own_pid())) : folder;
@@ -66,7 +66,7 @@ class Shown {
 
   // Until the program has ended; its status.
   int watch(int pid) {
-    JobView job(sys::Os(), pid, command_);
+    report::JobView job(sys::Os(), pid, command_);
     const double began = sys::now_seconds();
     const sys::Interrupt interrupt;
     bool told = false;
@@ -105,7 +105,7 @@ class Shown {
       std::istringstream text(sys::read_own_file(path).value_or(""));
       // A hybrid rank writes that of its threads there, too, for which the page has no view.
       for (std::string line; std::getline(text, line) && told < most_reports;) {
-        auto document = page_document(line, path);
+        auto document = report::page_document(line, path);
         if (!document) continue;
         ++told;
         run_say(options_, fmt::format("{} ranks; {}", document->value("ranks", 0),

@@ -8,22 +8,22 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/settings_table.hpp"
+#include "doctor/settings_table.hpp"
 #include "machine/draw.hpp"
 #include "sys/program.hpp"
 
 namespace nigh::cli {
 namespace {
 
-std::string values_of(const Setting& setting) {
+std::string values_of(const doctor::Setting& setting) {
   return setting.words.empty() ? fmt::format("({})", setting.values)
                                : fmt::format("{}", fmt::join(setting.words, "|"));
 }
 
-void print_settings(const std::vector<SettingNow>& settings) {
+void print_settings(const std::vector<doctor::SettingNow>& settings) {
   std::string group;
-  for (const SettingNow& now : settings) {
-    const Setting& setting = *now.setting;
+  for (const doctor::SettingNow& now : settings) {
+    const doctor::Setting& setting = *now.setting;
     if (group != setting.group) fmt::print("{}{}\n", group.empty() ? "" : "\n", setting.group);
     group = setting.group;
     fmt::print("  {}={}{}\n      {}\n", setting.name, values_of(setting),
@@ -35,13 +35,14 @@ void print_settings(const std::vector<SettingNow>& settings) {
   }
 }
 
-void print_settings_json(const std::vector<SettingNow>& settings, const std::vector<std::string>& unknown) {
+void print_settings_json(const std::vector<doctor::SettingNow>& settings,
+                         const std::vector<std::string>& unknown) {
   nlohmann::ordered_json document = {{"format", "nigh-settings"},
                                      {"version", 1},
                                      {"settings", nlohmann::ordered_json::array()},
                                      {"unknown", unknown},
-                                     {"own", own_variables()}};
-  for (const SettingNow& now : settings) {
+                                     {"own", doctor::own_variables()}};
+  for (const doctor::SettingNow& now : settings) {
     nlohmann::ordered_json one = {{"name", now.setting->name},
                                   {"group", now.setting->group},
                                   {"values", now.setting->words},
@@ -65,8 +66,8 @@ void add_settings(CLI::App& app, int& status) {
   command->add_flag("--json", *json, "JSON");
   command->callback([json, &status] {
     const std::vector<std::string> environment = sys::environment();
-    const std::vector<SettingNow> settings = settings_now(environment);
-    const std::vector<std::string> unknown = unknown_settings(environment);
+    const std::vector<doctor::SettingNow> settings = doctor::settings_now(environment);
+    const std::vector<std::string> unknown = doctor::unknown_settings(environment);
     if (*json) {
       print_settings_json(settings, unknown);
     } else {

@@ -18,16 +18,16 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_run.hpp"
-#include "cli/launched.hpp"
 #include "cli/numbers.hpp"
-#include "cli/tune_profile.hpp"
-#include "cli/tune_race.hpp"
+#include "launch/launcher.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
 #include "sys/os.hpp"
 #include "sys/program.hpp"
 #include "sys/raw_file.hpp"
 #include "sys/threads.hpp"
+#include "tune/profile.hpp"
+#include "tune/race.hpp"
 
 namespace nigh::cli {
 
@@ -41,10 +41,10 @@ struct TuneOptions {
 
 // A choice that was tried.
 struct Tried {
-  Choice choice;
+  tune::Choice choice;
   std::vector<double> seconds;
-  Ratio ratio;      // to the first of its stage
-  std::string why;  // it left; "": it did not, or it was slower
+  tune::Ratio ratio;  // to the first of its stage
+  std::string why;    // it left; "": it did not, or it was slower
   bool stayed = false;
 };
 
@@ -59,16 +59,16 @@ constexpr double too_slow = 4;  // times the fastest so far: the run is ended
 
 class Tuner {
  public:
-  Tuner(const TuneOptions& options, std::string self, TuneFacts facts)
+  Tuner(const TuneOptions& options, std::string self, tune::TuneFacts facts)
       : options_(options),
         self_(std::move(self)),
         facts_(facts),
         deadline_(sys::now_seconds() + options.seconds) {}
   Result<void> go();
   [[nodiscard]] const std::vector<StageSeen>& stages() const { return stages_; }
-  [[nodiscard]] const Choice& best() const { return best_; }
-  [[nodiscard]] Choice plain() const { return first_choice(facts_); }
-  [[nodiscard]] const Ratio& gain() const { return gain_; }
+  [[nodiscard]] const tune::Choice& best() const { return best_; }
+  [[nodiscard]] tune::Choice plain() const { return first_choice(facts_); }
+  [[nodiscard]] const tune::Ratio& gain() const { return gain_; }
   [[nodiscard]] std::size_t pairs() const { return ratios_.size(); }
   [[nodiscard]] std::size_t runs() const { return runs_; }
   [[nodiscard]] bool same_results() const { return same_; }
@@ -76,26 +76,26 @@ class Tuner {
   [[nodiscard]] bool won() const { return gain_.known && gain_.high < 1; }
 
  private:
-  [[nodiscard]] TimedCommand subject_of(const Choice& choice) const;
-  Result<TimedRun> run(const Choice& choice, std::optional<double> most = std::nullopt);
-  Result<StageSeen> race(const TuneStage& stage, double until);
+  [[nodiscard]] TimedCommand subject_of(const tune::Choice& choice) const;
+  Result<TimedRun> run(const tune::Choice& choice, std::optional<double> most = std::nullopt);
+  Result<StageSeen> race(const tune::TuneStage& stage, double until);
   Result<void> confirm();
   void progress(const std::string& text) const;
 
   const TuneOptions& options_;
   std::string self_;
-  TuneFacts facts_;
+  tune::TuneFacts facts_;
   double deadline_;
   std::vector<StageSeen> stages_;
-  Choice best_;
+  tune::Choice best_;
   std::vector<double> ratios_;
-  Ratio gain_;
+  tune::Ratio gain_;
   std::optional<std::size_t> result_;
   std::size_t runs_ = 0;
   bool same_ = true;
 };
 
-TimedCommand Tuner::subject_of(const Choice& choice) const {
+TimedCommand Tuner::subject_of(const tune::Choice& choice) const {
   const std::vector<std::string> command = written_in(program_words(), choice);
   TimedCommand out{text_of(choice), {self_, "run", "--no-profile", "--quiet"}};
   if (choice.threads > 0) out.words.insert(out.words.end(), {"--threads", std::to_string(choice.threads)});
@@ -106,7 +106,7 @@ TimedCommand Tuner::subject_of(const Choice& choice) const {
   return out;
 }
 
-Result<TimedRun> Tuner::run(const Choice& choice, std::optional<double> most) {
+Result<TimedRun> Tuner::run(const tune::Choice& choice, std::optional<double> most) {
   auto run = run_once(subject_of(choice), options_.check, most);
   ++runs_;
   if (!run) return run;
@@ -123,10 +123,10 @@ void Tuner::progress(const std::string& text) const {
 }
 
 // Error: the first choice, which is what the user would have without us, fails.
-Result<StageSeen> Tuner::race(const TuneStage& stage, double until) {
-  Race race(stage.choices.size(), options_.precision);
+Result<StageSeen> Tuner::race(const tune::TuneStage& stage, double until) {
+  tune::Race race(stage.choices.size(), options_.precision);
   StageSeen out{stage.name, {}, 0};
-  for (const Choice& choice : stage.choices) out.tried.push_back({choice, {}, {}, "", false});
+  for (const tune::Choice& choice : stage.choices) out.tried.push_back({choice, {}, {}, "", false});
   double fastest = 0;
   while (const auto next = race.next()) {
     progress(fmt::format("{}: {} runs, now {}", stage.name, race.runs(), text_of(stage.choices[*next])));
@@ -163,7 +163,7 @@ Result<void> Tuner::confirm() {
       seconds[one] = run->seconds;
     }
     ratios_.push_back(seconds[1] / seconds[0]);
-    gain_ = ratio_of(ratios_);
+    gain_ = tune::ratio_of(ratios_);
     if (gain_.known && (gain_.high < 1 || gain_.low > 1 || gain_.high - gain_.low <= 2 * options_.precision))
       break;
     if (sys::now_seconds() > deadline_ && gain_.known) break;
@@ -177,9 +177,9 @@ Result<void> Tuner::go() {
   best_ = plain();
   if (auto first = run(best_); !first) return tl::unexpected(first.error());  // fills the caches; not counted
   double left = 2 * options_.seconds / 3;
-  std::size_t stages_left = std::size(all_stages);
-  for (const StageKind kind : all_stages) {
-    const TuneStage stage = stage_of(kind, facts_, best_);
+  std::size_t stages_left = std::size(tune::all_stages);
+  for (const tune::StageKind kind : tune::all_stages) {
+    const tune::TuneStage stage = stage_of(kind, facts_, best_);
     const double part = left / static_cast<double>(stages_left--);
     if (stage.choices.size() < 2) continue;
     const double began = sys::now_seconds();
@@ -199,11 +199,11 @@ std::string huge_page_setting() {
   return word;
 }
 
-Result<TuneFacts> facts_of(const std::vector<std::string>& command) {
+Result<tune::TuneFacts> facts_of(const std::vector<std::string>& command) {
   auto machine = load_this_machine();
   auto mask = machine ? sys::affinity() : tl::unexpected(machine.error());
   if (!mask) return tl::unexpected(mask.error());
-  TuneFacts out;
+  tune::TuneFacts out;
   out.pus = mask->count();
   out.cores = 0;
   for (const int core : machine->of_kind(Kind::core))
@@ -211,7 +211,7 @@ Result<TuneFacts> facts_of(const std::vector<std::string>& command) {
   out.cores = std::clamp(out.cores, 1, out.pus);
   out.nodes = static_cast<int>(machine->node_count());
   out.huge_pages = huge_page_setting();
-  const auto launcher = launcher_of(command.front());
+  const auto launcher = launch::launcher_of(command.front());
   const std::string program = launcher ? program_of(*launcher, command) : command.front();
   const auto path = sys::find_program(program);
   if (const auto facts = path ? sys::inspect_program(*path, false) : fail(Errc::io, "");
@@ -251,9 +251,9 @@ void print_stages(const std::vector<StageSeen>& stages) {
     for (std::size_t one = 0; one < stage.tried.size(); ++one) {
       const Tried& tried = stage.tried[one];
       const std::string ratio = one == 0 || tried.seconds.empty() ? "" : ratio_text(tried.ratio);
-      const std::string line =
-          fmt::format("  {:<42} {:>9.3f} {:>5}  {:<22} {}", text_of(tried.choice), median_of(tried.seconds),
-                      tried.seconds.size(), ratio, state_of(tried, one == stage.best));
+      const std::string line = fmt::format("  {:<42} {:>9.3f} {:>5}  {:<22} {}", text_of(tried.choice),
+                                           tune::median_of(tried.seconds), tried.seconds.size(), ratio,
+                                           state_of(tried, one == stage.best));
       fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
     }
   }
@@ -269,13 +269,13 @@ std::string verdict(const Tuner& tuner, double precision) {
   return tuner.won() ? against : against + ", which is no difference for sure: nothing is kept";
 }
 
-nlohmann::ordered_json ratio_json(const Ratio& ratio) {
+nlohmann::ordered_json ratio_json(const tune::Ratio& ratio) {
   nlohmann::ordered_json out = {{"median", ratio.median}};
   if (ratio.known) out["low"] = ratio.low, out["high"] = ratio.high;
   return out;
 }
 
-nlohmann::ordered_json choice_json(const Choice& choice) {
+nlohmann::ordered_json choice_json(const tune::Choice& choice) {
   return {{"options", choice.options},
           {"ranks", choice.ranks},
           {"threads", choice.threads},
@@ -307,12 +307,12 @@ void print_json(const Tuner& tuner, const TuneOptions& options, const std::strin
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-int dry_run(const TuneFacts& facts) {
-  for (const StageKind kind : all_stages) {
-    const TuneStage stage = stage_of(kind, facts, first_choice(facts));
+int dry_run(const tune::TuneFacts& facts) {
+  for (const tune::StageKind kind : tune::all_stages) {
+    const tune::TuneStage stage = stage_of(kind, facts, first_choice(facts));
     if (stage.choices.size() < 2) continue;
     fmt::print("{}\n", stage.name);
-    for (const Choice& choice : stage.choices) fmt::print("  {}\n", text_of(choice));
+    for (const tune::Choice& choice : stage.choices) fmt::print("  {}\n", text_of(choice));
   }
   return 0;
 }
@@ -320,17 +320,17 @@ int dry_run(const TuneFacts& facts) {
 // The path of the kept profile; "": none was kept, or an older one was removed.
 Result<std::string> keep(const Tuner& tuner) {
   if (!tuner.won()) {
-    auto removed = remove_profile(program_words());
+    auto removed = tune::remove_profile(program_words());
     if (!removed && removed.error().sys_errno != ENOENT) return tl::unexpected(removed.error());
     return std::string();
   }
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());
-  const Profile profile{
+  const tune::Profile profile{
       program_words(), topology_hash(*machine), name_of_cpu(), tuner.best(), now_text(), tuner.gain(),
       tuner.pairs()};
   auto stored = store_profile(profile);
-  return stored ? profile_path(program_words()) : tl::unexpected(stored.error());
+  return stored ? tune::profile_path(program_words()) : tl::unexpected(stored.error());
 }
 
 int tune(const TuneOptions& options) {
@@ -340,7 +340,7 @@ int tune(const TuneOptions& options) {
   if (!is_pattern(options.check))
     return report_failure("tune", "--check: '" + options.check + "' is no regular expression");
   if (options.forget) {
-    auto removed = remove_profile(command);
+    auto removed = tune::remove_profile(command);
     return removed ? 0 : report_failure("tune", removed.error().message);
   }
   auto self = sys::own_executable();
