@@ -87,6 +87,8 @@ Result<void> prepare_memory(const RunOptions& options);
 int run_ranks(const RunOptions& options, const CpuSet& own);
 // True if the launcher's words or variables, or the batch system's, name nodes other than this one.
 bool names_other_nodes(const std::vector<std::string>& words);
+// Over several nodes: the census that tells ranks whether all of them have nigh.
+void add_census(openmp::LaunchEnvironment& environment, const RunOptions& options);
 // Makes the launcher in the command pass on to ranks what they need of the environment.
 void forward_to_ranks(openmp::LaunchEnvironment& environment, RunOptions& options);
 

@@ -192,6 +192,7 @@ Result<void> Launch::mpi() {
     say(doubt);
   if (auto done = preload("libnigh-mpi.so"); !done) return done;
   keep_learned(ready_.environment);
+  add_census(ready_.environment, options_);
   return {};
 }
 

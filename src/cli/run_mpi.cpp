@@ -9,6 +9,7 @@
 
 #include "cli/run.hpp"
 #include "cli/run_record.hpp"
+#include "launch/census.hpp"
 #include "launch/forward_words.hpp"
 #include "launch/launcher.hpp"
 #include "launch/start_check.hpp"
@@ -67,14 +68,32 @@ void keep_learned(LaunchEnvironment& environment) {
 }
 
 bool names_other_nodes(const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    for (const char* option : {"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile",
-                               "--machinefile", "--default-hostfile"})
-      if (word == option) return true;
-  for (const char* file : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
+  if (const auto launcher = launch::launcher_of(words.front())) {
+    const launch::LauncherNames& names = launch::names_of(*launcher);
+    for (const launch::LauncherOption& one : launch::launcher_options(*launcher, words))
+      if (launch::among(names.files, one.name) || launch::among(names.hosts, one.name) ||
+          (launch::among(names.nodes, one.name) && one.value != "1"))
+        return true;
+  }
+  for (const char* file :
+       {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE"})
     if (const char* value = std::getenv(file); value != nullptr && *value != 0) return true;
   return sys::launcher_number(sys::lookup_variable, nullptr, "SLURM_JOB_NUM_NODES") > 1 ||
          std::getenv("PBS_NODEFILE") != nullptr || std::getenv("LSB_HOSTS") != nullptr;
+}
+
+void add_census(LaunchEnvironment& environment, const RunOptions& options) {
+  const auto says = [&](const char* name, const char* word) {
+    return openmp::value_of(environment.variables, name) == word;
+  };
+  if (options.dry_run || !names_other_nodes(options.command) || says("NIGH_MPI_HIERARCHY", "0") ||
+      says("NIGH_MPI_HIERARCHY", "1") || says("NIGH_MPI", "off") || says("NIGH_MPI_COLL", "off"))
+    return;
+  if (auto census = launch::start_census())
+    set_variable(environment, sys::census_variable, *census);
+  else
+    environment.remarks.push_back("collectives over several nodes are the library's: " +
+                                  census.error().message);
 }
 
 namespace {
@@ -192,6 +211,7 @@ int run_mpi(const RunOptions& given, const CpuSet& own) {
     keep_learned(ready.environment);
     if (auto set = set_space_variables(ready.environment, options); !set)
       return run_failed(set.error().message);
+    add_census(ready.environment, options);
   }
   for (const openmp::Variable& one : options.given) set_variable(ready.environment, one.name, one.value);
   forward_to_ranks(ready.environment, options);

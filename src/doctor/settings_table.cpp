@@ -37,8 +37,11 @@ const std::vector<Setting>& table() {
        "MPI",
        {"0", "1"},
        "",
-       "0",
-       "Collectives over several nodes are split into steps within and between nodes."},
+       "",
+       "Collectives over several nodes are split into steps within and between nodes: never (0); always (1), "
+       "a "
+       "promise that all ranks of the job have nigh; not set: where the ranks have found out that they "
+       "have."},
       {"NIGH_REPRODUCIBLE",
        "MPI",
        {"0", "1", "library"},
@@ -185,7 +188,7 @@ std::span<const Setting> settings_table() { return table(); }
 std::span<const std::string> own_variables() {
   static const std::vector<std::string> names = {"NIGH_JOB",        "NIGH_RANK",        "NIGH_SIZE",
                                                  "NIGH_RANK_SHARE", "NIGH_RANK_SHARES", "NIGH_STRIPPED",
-                                                 "NIGH_CURES_OFF"};
+                                                 "NIGH_CURES_OFF",  "NIGH_MPI_CENSUS"};
   return names;
 }
 

@@ -132,6 +132,17 @@ bool ours_now(CommState& state) {
   return state.group != nullptr;
 }
 
+bool levels_now(CommState& state) {
+  if (state.before_levels > 0) {
+    --state.before_levels;
+    if (state.before_levels > 0) return false;
+    const Away away;
+    make_hierarchy(state);
+    if (state.hierarchy) made(state);
+  }
+  return state.hierarchy != nullptr;
+}
+
 std::uint64_t received(const Prepared& p) {
   using message::Kind;
   const bool root = p.call.root == p.member;
@@ -223,7 +234,7 @@ using namespace nigh::mpi::coll;
   int nigh_mpi_##NAME##SUFFIX(NIGH_UNPAREN PARAMETERS, MPI_Comm comm) {                                   \
     const auto library = [&] { return real().NAME##SUFFIX(NIGH_UNPAREN ARGUMENTS, comm); };               \
     const auto bytes = [&](Members who) { return received_##NAME(who, NIGH_UNPAREN ARGUMENTS); };         \
-    if (CommState* state = comm_state(comm); state != nullptr && state->hierarchy) [[unlikely]] {         \
+    if (CommState* state = comm_state(comm); has_levels(state)) [[unlikely]] {                            \
       const Away away;                                                                                    \
       return hierarchical_##NAME(Function::NAME##SUFFIX, *state, NIGH_UNPAREN ARGUMENTS, bytes, library); \
     }                                                                                                     \
@@ -267,7 +278,7 @@ NIGH_NEIGHBOR_FORMS(NIGH_NEIGHBORS_TOO, _c, MPI_Count, MPI_Aint)
 int nigh_mpi_Barrier(MPI_Comm comm) {
   const auto library = [&] { return real().Barrier(comm); };
   CommState* state = comm_state(comm);
-  if (state != nullptr && state->hierarchy) [[unlikely]]
+  if (has_levels(state)) [[unlikely]]
     return hierarchical_Barrier(Function::Barrier, *state, library);
   if (!ours(state)) [[unlikely]] {
     count(Function::Barrier, fate_of(state));

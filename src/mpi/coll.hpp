@@ -154,6 +154,11 @@ std::uint64_t received(const Prepared& p);
 Reason fate_of(const CommState* state);
 
 bool ours_now(CommState& state);  // after the members have met
+// One more blocking collective that could have levels: true if it has.
+bool levels_now(CommState& state);
+inline bool has_levels(CommState* state) {
+  return state != nullptr && state->before_levels >= 0 && levels_now(*state);
+}
 // True if calls on this communicator are ours.
 inline bool ours(CommState* state) {
   if (state == nullptr) return false;

@@ -131,6 +131,7 @@ void drop_state(CommState& state) {
   delete state.hierarchy;
   state.hierarchy = nullptr;
   state.coll = nullptr;
+  state.before_levels = -1;
   state.together = false;
   state.context = state.made = state.windows = 0;
   state.why = Reason::distant;

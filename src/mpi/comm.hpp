@@ -22,7 +22,7 @@ namespace nigh::mpi {
 inline std::uintptr_t handle_bits(int handle) { return static_cast<unsigned>(handle); }
 inline std::uintptr_t handle_bits(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
-// A communicator over several nodes whose members all have us (NIGH_MPI_HIERARCHY): CommState::group holds
+// A communicator over several nodes whose members all have us (census.hpp): CommState::group holds
 // the members on this node, in the order of their ranks; one leader a node talks to the others through the
 // library.
 struct Hierarchy {
@@ -51,11 +51,14 @@ struct CommState {
   message::Group* group = nullptr;
   message::Cells* cells = nullptr;
   Hierarchy* hierarchy = nullptr;  // then `group` is this node's part only (nullptr: alone on its node)
-  Reason why = Reason::distant;    // without a group: what to count
-  std::uint64_t made = 0;          // communicators made from this one: part of their contexts
-  std::uint64_t windows = 0;       // the same of windows
-  CommState* next = nullptr;       // among those to be used again
-  void* coll = nullptr;            // of the files of collectives, freed by their comm hooks (below)
+  // Over several nodes: calls that are still the library's before the members may have a hierarchy; 0: they
+  // have one, or have none for good; negative: it is no such communicator.
+  int before_levels = -1;
+  Reason why = Reason::distant;  // without a group: what to count
+  std::uint64_t made = 0;        // communicators made from this one: part of their contexts
+  std::uint64_t windows = 0;     // the same of windows
+  CommState* next = nullptr;     // among those to be used again
+  void* coll = nullptr;          // of the files of collectives, freed by their comm hooks (below)
 };
 
 // Told of every state that was made (all else of it is filled) and will be freed. A hook that still needs the

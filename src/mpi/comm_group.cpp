@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 
+#include "mpi/census.hpp"
 #include "mpi/comm_members.hpp"
 #include "mpi/directory.hpp"
 #include "mpi/handlers.hpp"
@@ -16,6 +17,9 @@
 
 namespace nigh::mpi {
 namespace {
+
+// A hierarchy costs two collectives of the library: it is for communicators that are used again and again.
+constexpr int calls_before_levels = 8;
 
 // Groups that live at once: what a program with thousands of communicators can cost is bounded. Beyond that a
 // member says that it has no cells.
@@ -198,7 +202,7 @@ void number_nodes(const std::vector<Word>& words, int rank, Hierarchy& nodes) {
   nodes.ordered = std::is_sorted(nodes.node_of.begin(), nodes.node_of.end());
 }
 
-// Over several nodes, all of whose ranks were promised to have us.
+// Over several nodes, all of whose ranks have us.
 void group_hierarchy(CommState& state, const std::vector<int>& members) {
   const Process& me = process();
   std::vector<int> here;
@@ -291,8 +295,14 @@ void make_group(CommState& state, const std::vector<int>& members) {
     for (const int seat : seats)  // one may wait already
       if (seat != process().space->rank()) process().waiter->ring(seat);
   } else if (process().hierarchy) {
-    group_hierarchy(state, members);
+    state.before_levels = 1;
+  } else if (census_is_open()) {
+    state.before_levels = calls_before_levels;
   }
+}
+
+void make_hierarchy(CommState& state) {
+  if (process().hierarchy || census_says_all()) group_hierarchy(state, state.world);
 }
 
 void meet_group(CommState& state) {

@@ -33,13 +33,16 @@ message::Group* meet(Membership who, message::Cells* cells);
 void part(message::Group* group, std::uint64_t context);
 void part(Membership&& who, message::Cells* cells);
 
-// Gives the state its cells when all members reach each other, or its hierarchy when each node's do
-// (NIGH_MPI_HIERARCHY); `members` as of local_members. Called by all members of the communicator.
+// Gives the state its cells when all members reach each other; where they are on several nodes it says when
+// to ask for a hierarchy. `members` as of local_members. Called by all members of the communicator.
 void make_group(CommState& state, const std::vector<int>& members);
 // Only the first, of a state that is known to be `together`.
 void announce_group(CommState& state);
 // At the first collective: from `cells` to `group`. Without one, `why` says so.
 void meet_group(CommState& state);
+// In the same blocking collective on all members of a communicator over several nodes: gives it its hierarchy
+// where all ranks of the job have us, and each node's members their cells.
+void make_hierarchy(CommState& state);
 void drop_group(CommState& state);
 
 }  // namespace nigh::mpi

@@ -105,33 +105,40 @@ bool commutes(MPI_Op op) {
   return real().Op_commutative(op, &yes) == MPI_SUCCESS && yes != 0;
 }
 
+// To the leaders and back again, which is half of two barriers: a reduction of one number and its broadcast.
 int hierarchical_barrier(Function function, CommState& state) {
-  Call call;
-  call.kind = Kind::barrier;
-  Outcome outcome = within(state, call);
-  int code = MPI_SUCCESS;
-  if (leads(*state.hierarchy)) code = real().Barrier(state.hierarchy->leaders);
-  if (outcome == Outcome::ok) outcome = within(state, call);
   const Prepared nothing = {};
+  Prepared p;
+  place(p, state);
+  int here = 0, all = 0;
+  Outcome outcome = Outcome::no_memory;
+  int code = MPI_SUCCESS;
+  if (prepare_Allreduce(p, &here, &all, 1, MPI_INT, MPI_MAX) == Reason::covered) {
+    NodeSum sum;
+    outcome = sum.make(state, p, &all) ? within(state, sum.call) : Outcome::no_memory;
+    // Not their Barrier, which in Open MPI takes half as long again.
+    if (outcome == Outcome::ok && leads(*state.hierarchy))
+      code = real().Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, state.hierarchy->leaders);
+    if (outcome == Outcome::ok) outcome = bcast_within(state, &all, sizeof all, 0);
+  }
   return done(function, state, nothing, outcome, code);
 }
 
-// On the root's node first, so that its leader has it; then leaders; then the other nodes.
+// Between nodes first where the root leads its node; else on its node, so that the leader has it.
 int hierarchical_bcast(Function function, CommState& state, Prepared& p) {
   Outcome outcome = p.no_memory ? Outcome::no_memory : Outcome::ok;
   int code = MPI_SUCCESS;
   if (!p.nothing && outcome == Outcome::ok) {
     const Hierarchy& levels = *state.hierarchy;
-    const int root_node = node_of(state, p.call.root);
+    const int root_node = node_of(state, p.call.root), root_place = place_of(state, p.call.root);
+    const bool here_first = levels.node == root_node && root_place != 0;
     auto* data = static_cast<char*>(p.call.receive);
-    if (levels.node == root_node)
-      outcome = bcast_within(state, data, p.call.bytes, place_of(state, p.call.root));
+    if (here_first) outcome = bcast_within(state, data, p.call.bytes, root_place);
     const auto bytes = static_cast<MPI_Count>(p.call.bytes);
     for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most)
       code = real().Bcast(data + at, static_cast<int>(std::min(most, bytes - at)), MPI_BYTE, root_node,
                           levels.leaders);
-    if (levels.node != root_node && outcome == Outcome::ok)
-      outcome = bcast_within(state, data, p.call.bytes, 0);
+    if (!here_first && outcome == Outcome::ok) outcome = bcast_within(state, data, p.call.bytes, 0);
     if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
   }
   return done(function, state, p, outcome, code);

@@ -1,8 +1,8 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives over several nodes, when all ranks of the job promise to have us (NIGH_MPI_HIERARCHY): the part
-// within a node is ours, between nodes one leader of each speaks through the library. Operands meet in
+// Collectives over several nodes, where all ranks of the job have us (census.hpp): the part within a node is
+// ours, between nodes one leader of each speaks through the library. Operands meet in
 // another order than that of the ranks, so reductions are ours only where the operation commutes.
 #pragma once
 
@@ -24,10 +24,26 @@ bool commutes(MPI_Op op);
 // as by leaders, while within nodes others are under way: leaders were up to a quarter slower at 512 KiB. A
 // constant, not what was measured at the start: sums must not depend on how busy the nodes were then.
 constexpr std::size_t most_of_leaders = 65536;
+// With fewer ranks on a node the libraries' exchange of all with all is as fast (2 hosts, 2 and 4 ranks
+// each).
+constexpr int least_on_node = 4;
+
+// The same answer on all members.
+inline bool leaders_pay(const CommState& state, std::size_t bytes) {
+  const bool many = state.size >= least_on_node * state.hierarchy->nodes || process().hierarchy;
+  return many && bytes <= most_of_leaders;
+}
 
 inline void place(Prepared& p, const CommState& state) {
   p.members = state.size;
   p.member = state.rank;
+}
+
+// The order of the operands depends on who is on which node: not where bits must not.
+inline Reason reason_of_sum(const Prepared& p, Reason reason, MPI_Op op) {
+  if (reason != Reason::covered || p.nothing) return reason;
+  if (!commutes(op)) return Reason::operation;
+  return process().reproducible && depends_on_order(*p.call.combine) ? Reason::order : Reason::covered;
 }
 
 template <class Bytes, class Library>
@@ -59,8 +75,7 @@ int hierarchical_Reduce(Function function, CommState& state, const void* send, v
                         MPI_Datatype type, MPI_Op op, int root, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
-  Reason reason = prepare_Reduce(p, send, receive, count, type, op, root);
-  if (reason == Reason::covered && !commutes(op)) reason = Reason::operation;
+  const Reason reason = reason_of_sum(p, prepare_Reduce(p, send, receive, count, type, op, root), op);
   if (reason != Reason::covered) return hand_on(function, reason, state, bytes, library);
   return hierarchical_reduce(function, state, p, count, type, op);
 }
@@ -70,9 +85,8 @@ int hierarchical_Allreduce(Function function, CommState& state, const void* send
                            MPI_Datatype type, MPI_Op op, Bytes bytes, Library library) {
   Prepared p;
   place(p, state);
-  Reason reason = prepare_Allreduce(p, send, receive, count, type, op);
-  if (reason == Reason::covered && !commutes(op)) reason = Reason::operation;
-  if (reason == Reason::covered && p.call.bytes > most_of_leaders) reason = Reason::distant;
+  Reason reason = reason_of_sum(p, prepare_Allreduce(p, send, receive, count, type, op), op);
+  if (reason == Reason::covered && !leaders_pay(state, p.call.bytes)) reason = Reason::distant;
   if (reason != Reason::covered) return hand_on(function, reason, state, bytes, library);
   return hierarchical_allreduce(function, state, p, count, type, op);
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "mpi/census.hpp"
 #include "mpi/half.hpp"
 #include "mpi/status.hpp"
 #include "space/job.hpp"
@@ -178,7 +179,20 @@ bool make_parts() {
 
 }  // namespace
 
+namespace {
+
+// All ranks of this node are in its space, and have collectives of ours.
+bool whole_node() {
+  const Process& me = process();
+  int with_us = 0;
+  for (const std::uint32_t parts : me.peer_parts) with_us += (parts & bit(Part::coll)) != 0 ? 1 : 0;
+  return me.on(Part::coll) && with_us == g_job.size;
+}
+
+}  // namespace
+
 void prepare_process() {
+  census_connect();
   g_space = front().space(space::abi_version);
   const char* source = "";
   if (!g_space || !space::find_seat(space::lookup_environ, nullptr, g_job) || g_job.size < 2 ||
@@ -187,7 +201,9 @@ void prepare_process() {
   g_space->prepare(g_job);
 }
 
-bool start_process() {
+namespace {
+
+bool find_peers() {
   Process& me = g_process;
   real().Comm_size(MPI_COMM_WORLD, &me.world_size);
   if (!g_space) {  // nothing is said at start where there is nobody to share one with
@@ -210,6 +226,17 @@ bool start_process() {
   me.started = true;
   g_reason = "";
   return true;
+}
+
+}  // namespace
+
+bool start_process() {
+  const bool started = find_peers();
+  if (process().world_size == g_job.size)
+    census_leave();
+  else
+    census_enter(started && whole_node());
+  return started;
 }
 
 // The page and the doorbell stay: peers may look at them as long as this process lives.

@@ -86,7 +86,7 @@ struct Process {
   bool started = false;                 // between our set-up and our take-down
   bool reproducible = false;            // NIGH_REPRODUCIBLE=1
   bool library_order = false;           // NIGH_REPRODUCIBLE=library, of any rank of this node
-  bool hierarchy = false;               // NIGH_MPI_HIERARCHY: all ranks of the job promise to have us
+  bool hierarchy = false;               // NIGH_MPI_HIERARCHY=1 promises that all ranks of the job have us
 
   // True for each part whose functions are ours (all of its members agree where that matters, see reaches()).
   bool parts[static_cast<int>(Part::count)] = {};

@@ -85,6 +85,17 @@ inline Witness witness_of(int socket, bool keep_fd) {
   return out;
 }
 
+// This process, for one that goes on beside it. The descriptor is the caller's; -1: the kernel gives none.
+inline Witness own_witness() {
+  Witness out;
+  out.pid = static_cast<int>(nigh_raw_syscall3(SYS_getpid, 0, 0, 0));
+  ProcessFacts facts;
+  if (process_facts(out.pid, facts)) out.start = facts.start;
+  const long fd = nigh_raw_syscall3(SYS_pidfd_open, out.pid, 0, 0);
+  out.pidfd = fd < 0 ? -1 : static_cast<int>(fd);
+  return out;
+}
+
 inline bool has_ended_by_proc(const Witness& who) {
   ProcessFacts facts;
   if (who.pid <= 0 || who.start == 0) return false;  // nothing known: it lives

@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "sys/cgroup.hpp"
+#include "sys/os.hpp"
 #include "sys/program.hpp"
 
 #ifndef MPOL_F_NUMA_BALANCING
@@ -177,6 +179,34 @@ Result<int> start_copy(const std::function<Result<void>()>& ready) {
   if (done) return pid;
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
   return tl::unexpected(done.error());
+}
+
+namespace {
+
+void close_all_but(const std::vector<int>& keep) {
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {0, 1, 2})
+    if (nothing < 0 || ::dup2(nothing, fd) < 0) ::close(fd);
+  std::vector<int> open;
+  for (const std::string& name : Os().list("/proc/self/fd")) open.push_back(std::atoi(name.c_str()));
+  for (const int fd : open)
+    if (fd > 2 && std::find(keep.begin(), keep.end(), fd) == keep.end()) ::close(fd);
+}
+
+}  // namespace
+
+Result<void> start_detached(const std::vector<int>& keep, const std::function<void()>& work) {
+  const int pid = ::fork();
+  if (pid < 0) return fail(Errc::io, std::string("can't fork: ") + std::strerror(errno), errno);
+  if (pid == 0) {
+    if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
+    close_all_but(keep);
+    static_cast<void>(!::chdir("/"));
+    work();
+    ::_exit(0);
+  }
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+  return {};
 }
 
 int own_pid() { return ::getpid(); }

@@ -42,6 +42,10 @@ std::optional<int> ended_within(int pid, double seconds);
 // fork(2), before there are threads. In the child 0, after `ready` has succeeded in the parent; in the parent
 // the child's number. Errors: io; that of `ready`: the child has ended without doing anything.
 Result<int> start_copy(const std::function<Result<void>()>& ready);
+// A process that goes on beside this one, and beside the program that this one becomes, and is no child of
+// it: of its descriptors it has only `keep`, it is in no terminal's session, and it ends with `work`. Errors:
+// io.
+Result<void> start_detached(const std::vector<int>& keep, const std::function<void()>& work);
 int own_pid();
 void send_signal(int pid, int signal);
 

@@ -3,13 +3,16 @@
 """mpi_cases.py BUILD CASE LIBRARY: each MPI library over several hosts, alone and under what of ours runs between nodes: the
 interposer, OpenSHMEM, message-driven programs, transposes. Two ranks a host, so that both ways to a peer are taken."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from testing import HERE, bed, check, main, map_of_four, skip, steadily
+from testing import HERE, bed, check, main, map_of_four, processes, running, skip, steadily
 
 BUILD, CASE, LIBRARY = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
 NIGH = BUILD / "bin" / "nigh"
@@ -83,6 +86,58 @@ def forwarded():
         check(len(re.findall(r"2 of 4 ranks share memory on this node", told.err)) == 2, f"{these}: not both nodes have us: {told}")
 
 
+def ours(told, function="MPI_Reduce"):
+    """(ours, the library's) of each node's account."""
+    lines = re.findall(rf"MPI: {function} +(.*)", told.err)
+    return [tuple(int((re.search(rf"(\d+) {whose}", line) or [0, 0])[1]) for whose in ("ours", "the library's")) for line in lines]
+
+
+def census():
+    """Ranks find out whether all of them have us; else collectives over several hosts are the library's, and none waits."""
+    build(f"mpicc.{LIBRARY}", HERE / "collectives.c")
+    options = "-n 2 --slots 2 --delay 30us --rate 1gbit"
+
+    def run(*words, env=(), limit=60):
+        told = jobs(options, ["env", *env, NIGH, "run", "--only", "mpi", "--explain", "--", MPIRUN, "-n", 4, *words], limit)
+        check("all values are right" in told.out, f"{words} {env}: {told}")
+        return ours(told)
+
+    def without_us(who):
+        return ["sh", "-c", f"if [ {who} ]; then unset LD_PRELOAD; fi; exec {OUT}"]
+
+    for nodes, found in (("all", run(OUT)), ("promised", run(OUT, env=["NIGH_MPI_HIERARCHY=1"]))):
+        check(len(found) == 2 and all(mine > 50 for mine, _ in found), f"{nodes}: not all had levels: {found}")
+    rank = {"openmpi": "$OMPI_COMM_WORLD_RANK", "mpich": "$PMI_RANK"}[LIBRARY]
+    for words, env in (([OUT], ["NIGH_MPI_HIERARCHY=0"]),
+                       (without_us("$(hostname) = nigh-1"), ()),
+                       (without_us(f"{rank} = 3"), ()),
+                       (["sh", "-c", f"[ {rank} = 2 ] && export NIGH_MPI_COLL=off; exec {OUT}"], ()),
+                       (["sh", "-c", f"[ $(hostname) = nigh-1 ] && export NIGH_REPRODUCIBLE=1; exec {OUT}"], ()),
+                       (["sh", "-c", f"[ {rank} = 1 ] && export NIGH_MPI_CENSUS=junk; exec {OUT}"], ()),
+                       (["sh", "-c", f"[ {rank} = 1 ] && NIGH_MPI_CENSUS=${{NIGH_MPI_CENSUS%@*}}@10.77.0.1:9,10.77.0.99:9; exec {OUT}"], ())):
+        found = run(*words, env=env)
+        check(found and all(mine == 0 for mine, _ in found), f"{words} {env}: some had levels: {found}")
+    census_killed(options)
+
+
+def census_killed(options):
+    """It is gone before a rank asks: the others may have been told, so the job ends, with a word."""
+    go = Path(str(OUT) + ".go")
+    go.unlink(missing_ok=True)
+    words = [NIGH, "run", "--only", "mpi", "--", MPIRUN, "-n", 4, "sh", "-c", f"exec {OUT} 3 {go}"]
+    with running(BUILD, options, words) as process:
+        end, found = time.monotonic() + 30, []
+        while time.monotonic() < end and len(found) != 1:
+            time.sleep(0.5)
+            found = [pid for pid, line in processes(process).items() if line.startswith(f"{NIGH} run")]
+        check(len(found) == 1, f"beside the launcher there is one process of nigh run: {processes(process)}")
+        time.sleep(2)  # all have entered, none has asked: that is the eighth call, the first round has four
+        os.kill(found[0], signal.SIGKILL)
+        go.write_text("")
+        out, err = process.communicate(timeout=60)
+    check(process.returncode != 0 and "the census of the job" in err, f"status {process.returncode}: {out} {err}")
+
+
 def shmem():
     oshcc = BUILD / "bin" / "nigh-oshcc"
     build(oshcc, HERE.parent / "shmem" / "pes.c")
@@ -149,7 +204,7 @@ def mapped():
 def test():
     if not shutil.which(MPIRUN) or not shutil.which(f"mpicc.{LIBRARY}"):
         skip(f"there is no {MPIRUN} here", "mpi")
-    {f.__name__: f for f in (ranks, messages, forwarded, shmem, chare, transpose, hybrid, mapped)}[CASE]()
+    {f.__name__: f for f in (ranks, messages, forwarded, census, shmem, chare, transpose, hybrid, mapped)}[CASE]()
 
 
 main(test)

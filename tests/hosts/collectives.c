@@ -1,0 +1,66 @@
+/* Copyright (c) 2026, the nigh authors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * collectives [ROUNDS [FILE]]: Barrier, Bcast, Reduce and Allreduce from every root (in the first round from
+ * one), of sizes around every limit, on MPI_COMM_WORLD, a duplicate, a communicator with the ranks in the
+ * reverse order and one of every second rank; every value is compared. With FILE the first rank waits for it
+ * before the second round. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int wrong;
+
+static void expect(double seen, double right) {
+  if (seen != right) wrong = 1;
+}
+
+static void round_on(MPI_Comm comm, int roots, int count, int number) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  double* mine = malloc((size_t)count * sizeof *mine);
+  double* sum = malloc((size_t)count * sizeof *sum);
+  for (int root = 0; root < size && root < roots; root++) {
+    MPI_Barrier(comm);
+    for (int i = 0; i < count; i++) mine[i] = rank == root ? number + root + i % 7 : -1;
+    MPI_Bcast(mine, count, MPI_DOUBLE, root, comm);
+    for (int i = 0; i < count; i++) expect(mine[i], number + root + i % 7);
+    for (int i = 0; i < count; i++) mine[i] = rank + i % 5;
+    MPI_Reduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, root, comm);
+    for (int i = 0; i < count && rank == root; i++) expect(sum[i], size * (size - 1) / 2 + size * (i % 5));
+    MPI_Allreduce(MPI_IN_PLACE, mine, count, MPI_DOUBLE, MPI_MAX, comm);
+    for (int i = 0; i < count; i++) expect(mine[i], size - 1 + i % 5);
+  }
+  free(mine);
+  free(sum);
+}
+
+int main(int argc, char** argv) {
+  static const int counts[] = {1, 1000, 8192, 20000};
+  int rank, size;
+  MPI_Comm comms[4];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  comms[0] = MPI_COMM_WORLD;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]);
+  const int rounds = argc > 1 ? atoi(argv[1]) : 4;
+  for (int i = 0; i < rounds; i++) {
+    if (i == 1 && argc > 2 && rank == 0)
+      while (access(argv[2], F_OK) != 0) usleep(10000);
+    for (int k = 0; k < 4; k++) round_on(comms[k], i == 0 ? 1 : size, counts[i % 4], i);
+  }
+  for (int k = 1; k < 4; k++) MPI_Comm_free(&comms[k]);
+  int any = 0;
+  MPI_Reduce(&wrong, &any, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0) puts(any ? "WRONG values" : "all values are right");
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD); /* MPICH 4.0 may not come out of MPI_Finalize otherwise, see ranks.c */
+  usleep(400000);
+  MPI_Finalize();
+  return any;
+}
