@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from testing import HERE, bed, check, main, map_of_four, processes, running, skip, steadily
+from testing import HERE, Failed, bed, check, main, map_of_four, processes, running, skip, steadily
 
 BUILD, CASE, LIBRARY = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
 NIGH = BUILD / "bin" / "nigh"
@@ -97,8 +97,16 @@ def census():
     build(f"mpicc.{LIBRARY}", HERE / "collectives.c")
     options = "-n 2 --slots 2 --delay 30us --rate 1gbit"
 
-    def run(*words, env=(), limit=60):
-        told = jobs(options, ["env", *env, NIGH, "run", "--only", "mpi", "--explain", "--", MPIRUN, "-n", 4, *words], limit)
+    def run(*words, env=()):
+        command = ["env", *env, NIGH, "run", "--only", "mpi", "--explain", "--", MPIRUN, "-n", 4, *words]
+        for last in (False, False, True):
+            try:
+                told = jobs(options, command, 25)
+                break
+            except Failed as failed:  # MPICH, in its MPI_Finalize: see ranks()
+                if last or LIBRARY != "mpich" or "did not end" not in str(failed) or "all values are right" not in str(failed):
+                    raise
+                print("once more: MPICH did not come out of MPI_Finalize")
         check("all values are right" in told.out, f"{words} {env}: {told}")
         return ours(told)
 
@@ -126,12 +134,15 @@ def census_killed(options):
     go.unlink(missing_ok=True)
     words = [NIGH, "run", "--only", "mpi", "--", MPIRUN, "-n", 4, "sh", "-c", f"exec {OUT} 3 {go}"]
     with running(BUILD, options, words) as process:
-        end, found = time.monotonic() + 30, []
-        while time.monotonic() < end and len(found) != 1:
+        def of_nigh():
+            return [pid for pid, line in processes(process).items() if line.startswith(f"{NIGH} run")]
+
+        end = time.monotonic() + 30
+        while time.monotonic() < end and not of_nigh():
             time.sleep(0.5)
-            found = [pid for pid, line in processes(process).items() if line.startswith(f"{NIGH} run")]
+        time.sleep(3)  # all have entered, none has asked: that is the eighth call, the first round has four
+        found = of_nigh()
         check(len(found) == 1, f"beside the launcher there is one process of nigh run: {processes(process)}")
-        time.sleep(2)  # all have entered, none has asked: that is the eighth call, the first round has four
         os.kill(found[0], signal.SIGKILL)
         go.write_text("")
         out, err = process.communicate(timeout=60)
