@@ -5,6 +5,8 @@
 // line, and the names it gives to their types.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -145,6 +147,37 @@ TEST(ChareCommandLine, WrongOnesAreTold) {
     int argc = 2;
     const std::string told = told_by([&] { EXPECT_EQ(run(argc, argv, [] {}), 2); });
     EXPECT_TRUE(told.starts_with("nigh chare: --")) << told;
+  }
+}
+
+// A small message goes as a copy in the receiver's queue, unless pointers begin a line there; by pointer it
+// is read where its sender wrote it, in the chunk of the pool that the sender's buffers come from, too.
+struct Reader : Element<Reader> {
+  void read(const std::array<int, 4>& sent) {
+    (chunk_of(&sent) == chunk ? in_place : copied) += pe() == 1 && sent[3] == 4 ? 1 : 0;
+  }
+  void send() {  // by the element of PE 0, when all is quiet
+    const Buffer<int> mine(4);
+    chunk = chunk_of(mine.data());
+    for (int i = 0; i < 100; ++i) array()[1].send<&Reader::read>(std::array{1, 2, 3, 4});
+    on_quiescence(finish_callback());
+  }
+  static std::uintptr_t chunk_of(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) / message::Pool::chunk_bytes;
+  }
+  static inline std::atomic<std::uintptr_t> chunk = 0;
+  static inline std::atomic<int> in_place = 0, copied = 0;
+};
+TEST(ChareCommandLine, ByPointerLeavesSmallMessagesInPlace) {
+  for (const bool by_pointer : {false, true}) {
+    std::string program("app"), option("--by-pointer"), pes("--pes=2");
+    char* argv[] = {program.data(), pes.data(), by_pointer ? option.data() : nullptr, nullptr};
+    int argc = by_pointer ? 3 : 2;
+    Reader::in_place = Reader::copied = 0;
+    EXPECT_EQ(run(argc, argv, [] { on_quiescence(Array<Reader>::create({2})[0].callback<&Reader::send>()); }),
+              0);
+    EXPECT_EQ(Reader::in_place + Reader::copied, 100);
+    EXPECT_EQ(Reader::copied > 0, !by_pointer);
   }
 }
 

@@ -57,10 +57,13 @@ void* open_by_mpi(const char* room, const char* launcher, const void* beside, ch
   const char *const wish = variable.value(), *const loaded = loaded_mpi();
   const char* mpi = *loaded ? loaded : wish ? wish : launcher;
   if (std::strcmp(mpi, "openmpi") != 0 && std::strcmp(mpi, "mpich") != 0) {
-    std::snprintf(
-        why, bytes,
-        "no launcher (mpirun, srun) says by which MPI to reach the others; %s=openmpi or mpich does",
-        variable.name);
+    if (mpi == wish)
+      std::snprintf(why, bytes, "%s is '%s': it may be openmpi or mpich", variable.name, wish);
+    else
+      std::snprintf(
+          why, bytes,
+          "no launcher (mpirun, srun) says by which MPI to reach the others; %s=openmpi or mpich does",
+          variable.name);
     return nullptr;
   }
   if (!*loaded && !open_library(room, mpi, why, bytes)) return nullptr;

@@ -96,6 +96,12 @@ case $case in
         told=$(NIGH_SHMEM_BYTES=$way nodes "$kind" $n "$out") || fail "$way, $n PEs ended with status $?: $told"
         [ "$(echo "$told" | grep -c ^ok)" = 8 ] || fail "$way, $n PEs: $told"
       done
+    done
+    gcc -O2 -fPIC -shared -Wall -Werror "$here/count.c" -o "$out.count.so" || fail "gcc"
+    for way in messages windows; do
+      told=$(NIGH_SHMEM_BYTES=$way LD_PRELOAD=$out.count.so nodes "$kind" 2 "$out" exit 0 2>&1)
+      made=$(echo "$told" | grep -c "^MPI_Win_create")
+      if [ $way = messages ]; then [ "$made" = 0 ]; else [ "$made" -ge 2 ]; fi || fail "$way: $made windows: $told"
     done ;;
   bad-*)
     kind=${case#bad-}
@@ -112,6 +118,14 @@ case $case in
     echo "$told" | grep -q "nigh: shmem_init: .*no library of .* was found (/nowhere/libmpi.so)" || fail "no MPI: $told"
     told=$(NIGH_SHMEM_BYTES=nonsense nodes "$kind" 2 "$out" 2>&1) && fail "took a nonsense NIGH_SHMEM_BYTES"
     echo "$told" | grep -q "nigh: shmem_init: NIGH_SHMEM_BYTES is 'nonsense'" || fail "nonsense: $told"
+    told=$(NIGH_SHMEM_MPI=nonsense nodes "$kind" 2 "$out" 2>&1) && fail "took a nonsense NIGH_SHMEM_MPI"
+    echo "$told" | grep -q "nigh: shmem_init: .*NIGH_SHMEM_MPI is 'nonsense'" || fail "nonsense: $told"
+    other=openmpi # the variable decides before the launcher does
+    [ "$kind" = openmpi ] && other=mpich
+    if [ -e "$lib/libnigh-shmem-$other.so" ]; then
+      told=$(NIGH_SHMEM_MPI=$other nodes "$kind" 2 "$out" 2>&1) && fail "ran by $other under the launcher of $kind"
+      echo "$told" | grep -q "this MPI library ($other) is not the launcher's" || fail "$other under $kind: $told"
+    fi
     rm -rf "$out.tree" # an installation that lacks the transport
     mkdir -p "$out.tree/bin" "$out.tree/lib"
     cp "$bin/nigh-oshcc" "$out.tree/bin"
