@@ -11,6 +11,7 @@
 
 #include "mpi/comm.hpp"
 #include "mpi/ours.hpp"
+#include "mpi/process.hpp"
 #include "mpi/record_time.hpp"
 #include "mpi/request_table.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 using AnyHandler = void (*)();
 using Handler = void (*)(void* object, int* code, ...);
 
-constexpr std::size_t most = 64;
+constexpr std::size_t most = 64;  // say() below names it
 std::atomic<AnyHandler> functions[most];
 
 // This thread's frames that hold something, the outermost first.
@@ -63,6 +64,7 @@ AnyHandler ours_for(AnyHandler function) {
     if (!g_handlers_made.exchange(true)) add(g_unusual, 1);  // MPI_Test: no look of the library's first
     return reinterpret_cast<AnyHandler>(ours.at[i]);
   }
+  if (process().world_rank == 0) say("more than 64 error handlers: those from the 65th on must return");
   return function;
 }
 

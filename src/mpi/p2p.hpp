@@ -7,6 +7,7 @@
 #pragma once
 
 #include "mpi/comm.hpp"
+#include "mpi/handlers.hpp"
 #include "mpi/p2p_wire.hpp"
 #include "mpi/process.hpp"
 #include "mpi/request_table.hpp"
@@ -62,20 +63,23 @@ message::Offer* make_offer(const Outgoing& out, Descriptor& wire, bool staged);
 // end.
 void await_release(message::Offer* offer, std::size_t bytes);
 
-// Two messages to one peer must be offered in the order in which the library sends their descriptors.
-class OrderLock {
+// Two messages to one peer must be offered in the order in which the library sends their descriptors. Given
+// back when the library fails to send and a handler of the program's is called.
+class OrderLock final : public Unsettled {
  public:
   explicit OrderLock(int to) : flag_(flags[static_cast<unsigned>(to) % count]), locked_(g_process.multiple) {
-    if (locked_)
-      while (flag_.exchange(true, std::memory_order_acquire)) message::yield_cpu();
+    if (!locked_) return;
+    while (flag_.exchange(true, std::memory_order_acquire)) message::yield_cpu();
+    hold();
   }
   ~OrderLock() {
-    if (locked_) flag_.store(false, std::memory_order_release);
+    if (locked_ && !settled()) flag_.store(false, std::memory_order_release);
   }
   OrderLock(const OrderLock&) = delete;
   OrderLock& operator=(const OrderLock&) = delete;
 
  private:
+  void settle(int /*code*/) override { flag_.store(false, std::memory_order_release); }
   static constexpr unsigned count = 64;
   static std::atomic<bool> flags[count];
   std::atomic<bool>& flag_;

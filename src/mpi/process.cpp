@@ -5,6 +5,8 @@
 // peer whose page does not look like ours (another world, another version) is treated as one without us.
 #include "mpi/process.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -55,6 +57,13 @@ const char* p2p_obstacle() {
                 : "point-to-point is the library's: it keeps the length of a message where this version of "
                   "nigh does not "
                   "know";
+}
+
+// The library reports the death of a rank and the revocation of a communicator to the calls of the others,
+// and the job goes on (ULFM: Open MPI 5 under mpirun --with-ft). Calls of ours would wait for ever.
+bool survives_deaths() {
+  const auto* enabled = static_cast<const bool*>(dlsym(RTLD_DEFAULT, "ompi_ftmpi_enabled"));
+  return enabled && *enabled;
 }
 
 std::uint32_t wanted_parts() {
@@ -216,6 +225,11 @@ bool find_peers() {
   real().Comm_rank(MPI_COMM_WORLD, &me.world_rank);
   if (me.world_size < 2) return aside("MPI_COMM_WORLD has one rank");
   real().Query_thread(&me.thread_level);
+  if (survives_deaths()) {
+    if (me.world_rank == 0)
+      say("the messages of this job are the library's: it may lose ranks and go on (mpirun --with-ft)");
+    return aside("the job may lose ranks and go on (mpirun --with-ft)");
+  }
   me.multiple = me.thread_level == MPI_THREAD_MULTIPLE;
   me.contended = me.multiple;
   if (!meet() || !make_parts()) {

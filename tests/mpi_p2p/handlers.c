@@ -168,6 +168,35 @@ static void too_long(int bytes, int room, int with_requests) {
   SENT();
 }
 
+/* Handlers that return may be as many as a program likes. */
+static int called;
+#define ONE(n) \
+  static void handler_##n(MPI_Comm* on, int* code, ...) { called += *on == comm && *code != MPI_SUCCESS; }
+#define TEN(n) \
+  ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+#define NAMES(n)                                                                                  \
+  handler_##n##0, handler_##n##1, handler_##n##2, handler_##n##3, handler_##n##4, handler_##n##5, \
+      handler_##n##6, handler_##n##7, handler_##n##8, handler_##n##9
+TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) enum { made = 70 };
+
+static void many(void) {
+  static MPI_Comm_errhandler_function* const all[] = {NAMES(1), NAMES(2), NAMES(3), NAMES(4),
+                                                      NAMES(5), NAMES(6), NAMES(7)};
+  MPI_Errhandler was, handler;
+  MPI_Comm_get_errhandler(comm, &was);
+  for (int i = 0; i < made; ++i) {
+    MPI_Comm_create_errhandler(all[i], &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    called = 0;
+    MPI_Send(out, large, MPI_CHAR, (rank + 1) % ranks, -9, comm);
+    CHECK(called == 1);
+    MPI_Errhandler_free(&handler);
+  }
+  MPI_Comm_set_errhandler(comm, was);
+  MPI_Errhandler_free(&was);
+  all_works();
+}
+
 int main(int argc, char** argv) {
   int given = 0;
   MPI_Errhandler handler;
@@ -189,6 +218,7 @@ int main(int argc, char** argv) {
   too_long(large, large / 2, 1);
   too_long(large, 100, library_raises);
   too_long(1000, 500, library_raises);
+  many();
   MPI_Errhandler_free(&handler);
   MPI_Comm_free(&comm);
   int all = 0;

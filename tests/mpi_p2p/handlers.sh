@@ -15,6 +15,7 @@ for ranks in 2 3; do
     # shellcheck disable=SC2086
     said=$(timeout 60 "mpirun.$kind" "${more[@]}" -np $ranks env LD_PRELOAD="$library" NIGH_EXPLAIN=1 "$program" $level 2>&1) ||
       { echo "$said"; echo "fails on $ranks ranks $level"; exit 1; }
+    [ "$(grep -c 'nigh: more than 64 error handlers' <<< "$said")" = 1 ] || { echo "$said"; echo "70 handlers, and no word"; exit 1; }
     grep -qE 'MPI_Isend +[1-9][0-9]* ours' <<< "$said" || { echo "$said"; echo "nothing was ours"; exit 1; }
   done
 done
