@@ -330,11 +330,7 @@ int open_file() {
 
 void write_out(const std::string& text) {
   const int fd = open_file();
-  for (std::size_t done = 0; done < text.size();) {
-    const long n = nigh_raw_write(fd, text.data() + done, text.size() - done);
-    if (n <= 0) break;
-    done += static_cast<std::size_t>(n);
-  }
+  nigh_raw_say(fd, text.data(), text.size());
   if (fd != 2) close(fd);
 }
 

@@ -66,8 +66,8 @@ __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
   const int length = vsnprintf(line, sizeof line, format, list);
   va_end(list);
   if (length > 0)
-    nigh_raw_write(2, line,
-                   static_cast<size_t>(length) < sizeof line ? static_cast<size_t>(length) : sizeof line - 1);
+    nigh_raw_say(2, line,
+                 static_cast<size_t>(length) < sizeof line ? static_cast<size_t>(length) : sizeof line - 1);
 }
 
 // A library may keep MPI_X and PMPI_X in two files, libmpi.so and libpmpi.so of one folder.

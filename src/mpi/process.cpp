@@ -294,7 +294,7 @@ void say(const char* sentence) {
   }
   char line[1024];
   const int length = std::snprintf(line, sizeof line, "nigh: %s\n", sentence);
-  if (length > 0) nigh_raw_write(2, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
+  if (length > 0) nigh_raw_say(2, line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
 }
 
 }  // namespace nigh::mpi

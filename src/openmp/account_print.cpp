@@ -391,11 +391,7 @@ void print_account(bool json) {
   else
     print_text(out);
   const int fd = open_file();
-  for (size_t done = 0; done < out.size;) {
-    const long n = nigh_raw_write(fd, out.text + done, out.size - done);
-    if (n <= 0) break;
-    done += static_cast<size_t>(n);
-  }
+  nigh_raw_say(fd, out.text, out.size);
   if (fd != 2) close(fd);
   free(out.text);
 }

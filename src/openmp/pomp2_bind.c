@@ -54,7 +54,7 @@ void pomp2_say(const char* format, ...) {
   va_end(arguments);
   if (n > 0) at += (size_t)n < sizeof line - at - 1 ? (size_t)n : sizeof line - at - 2;
   line[at++] = '\n';
-  (void)nigh_raw_write(2, line, at);
+  nigh_raw_say(2, line, at);
 }
 
 static void bind_to(int pu);

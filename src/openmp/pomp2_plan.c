@@ -17,6 +17,7 @@
 
 #include "openmp/pomp2.h"
 #include "sys/append.h"
+#include "sys/raw.h"
 
 #ifndef NIGH_LIBDIR
 #define NIGH_LIBDIR "/usr/local/lib"
@@ -210,11 +211,13 @@ static size_t collect(struct pomp2_plan* plan, struct team** out, size_t room) {
 }
 
 void pomp2_plan_account(struct pomp2_plan* plan, const char* file) {
-  int fd = file == NULL ? -1 : nigh_open_append(file);
-  FILE* out = file == NULL ? stderr : fd < 0 ? NULL : fdopen(fd, "a");
+  char* text = NULL;
+  size_t bytes = 0;
+  int fd = file == NULL ? STDERR_FILENO : nigh_open_append(file);
+  FILE* out = fd < 0 ? NULL : open_memstream(&text, &bytes);
   if (out == NULL) {
-    if (fd >= 0) close(fd);
-    pomp2_say("can't write the account to %s", file);
+    if (fd > STDERR_FILENO) close(fd);
+    pomp2_say("can't write the account to %s", file == NULL ? "standard error" : file);
     return;
   }
   size_t room = collect(plan, NULL, 0);
@@ -226,5 +229,7 @@ void pomp2_plan_account(struct pomp2_plan* plan, const char* file) {
     for (size_t i = 0; i < count; ++i) print_team(out, teams[i]);
   }
   free(teams);
-  if (out != stderr) fclose(out);
+  if (fclose(out) == 0) nigh_raw_say(fd, text, bytes);
+  free(text);
+  if (fd != STDERR_FILENO) close(fd);
 }

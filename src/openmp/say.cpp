@@ -22,7 +22,7 @@ void say(const char* format, ...) {
   if (wanted < 0) return;
   const size_t end = strlen(text);
   text[end] = '\n';
-  nigh_raw_write(2, text, end + 1);
+  nigh_raw_say(2, text, end + 1);
 }
 
 }  // namespace nigh::preload

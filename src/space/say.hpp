@@ -23,7 +23,7 @@ __attribute__((format(printf, 1, 2))) inline void say(const char* format, ...) {
   if (wanted < 0) return;
   const std::size_t end = std::strlen(text);
   text[end] = '\n';
-  nigh_raw_write(2, text, end + 1);
+  nigh_raw_say(2, text, end + 1);
 }
 
 }  // namespace nigh::space

@@ -67,4 +67,28 @@ static inline long nigh_raw_write(int fd, const void* data, size_t bytes) {
   return nigh_raw_syscall3(SYS_write, fd, (long)data, (long)bytes);
 }
 
+/* Writes all that goes, to a file or a stream of the user's. A pipe whose reader has gone (program | head) or
+ * a file at its limit (ulimit -f) costs the words and nothing else: SIGPIPE and SIGXFSZ would end the
+ * program. */
+static inline void nigh_raw_say(int fd, const void* data, size_t bytes) {
+  enum { block = 0, set_mask = 2, sigpipe = 13, sigxfsz = 25, eintr = 4, epipe = 32, efbig = 27 };
+  const unsigned long signals = 1UL << (sigpipe - 1) | 1UL << (sigxfsz - 1);
+  const long no_time[2] = {0, 0};
+  unsigned long before = 0, pending = 0;
+  nigh_raw_syscall6(SYS_rt_sigprocmask, block, (long)&signals, (long)&before, sizeof before, 0, 0);
+  nigh_raw_syscall3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
+  for (size_t done = 0; done < bytes;) {
+    const long wrote = nigh_raw_write(fd, (const char*)data + done, bytes - done);
+    if (wrote == -eintr) continue;
+    if (wrote == -epipe || wrote == -efbig) {
+      const unsigned long raised = 1UL << ((wrote == -epipe ? sigpipe : sigxfsz) - 1);
+      if (!(pending & raised))
+        nigh_raw_syscall6(SYS_rt_sigtimedwait, (long)&raised, 0, (long)no_time, sizeof raised, 0, 0);
+    }
+    if (wrote <= 0) break;
+    done += (size_t)wrote;
+  }
+  nigh_raw_syscall6(SYS_rt_sigprocmask, set_mask, (long)&before, 0, sizeof before, 0, 0);
+}
+
 #endif

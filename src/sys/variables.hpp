@@ -60,7 +60,7 @@ inline void tell_variable(const char* name, const char* text, const char* allowe
   const int length =
       std::snprintf(line, sizeof line, "nigh: %s='%s': it may be %s; %s\n", name, shown, allowed, instead);
   if (length > 0)
-    nigh_raw_write(
+    nigh_raw_say(
         2, line,
         static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
 }

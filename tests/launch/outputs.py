@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Everything that a command or a job writes where a user says (decision 0025), to names that are no plain files: a FIFO gets
-# the text and stays one, and one that nobody reads holds nobody up; so does a device, and nothing appears beside it;
-# /dev/stdout is what was printed and then the text; a link that another user has planted in a folder of all is not followed,
-# and what lies there under names that are predictable stays. Usage: outputs.py CASE BUILD_FOLDER
+# the text and stays one, one that nobody reads holds nobody up, and a reader that goes ends no job; a device is written to,
+# and nothing appears beside it; /dev/stdout is what was printed and then the text; a link that another user has planted in a
+# folder of all is not followed, and what lies there under names that are predictable stays.
+# Usage: outputs.py CASE BUILD_FOLDER
 import os
 import shutil
 import stat
@@ -85,6 +86,25 @@ def fifo(out: Output) -> None:
     assert stat.S_ISFIFO(path.stat().st_mode) and out.names() == ["fifo"], out.names()
 
 
+# Its standard error is a pipe that nobody reads any more, as of `program 2>&1 | head -1`.
+GONE = """import os, signal, sys
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+reads, writes = os.pipe()
+os.close(reads)
+os.dup2(writes, 2)
+os.execv(sys.argv[1], sys.argv[1:])"""
+
+
+def gone(out: Output) -> None:
+    """Who reads what a job says may go; the job goes on."""
+    if "--explain-file" not in out.words:
+        return
+    at = out.words.index("--explain-file")
+    words = out.words[:at] + out.words[at + 2:]
+    out.words = [*words[:-1], sys.executable, "-c", GONE, words[-1]]
+    out.run("unused")
+
+
 def device(out: Output) -> None:
     if os.geteuid() != 0:
         return
@@ -134,7 +154,7 @@ def main() -> int:
     if name == "log" and len([n for n in os.listdir("/sys/devices/system/node") if n.startswith("node")]) < 2:
         print("SKIP: nigh watch logs nothing on one NUMA node")
         return 77
-    for case in (plain, fifo, device, standard_output, planted):
+    for case in (plain, fifo, gone, device, standard_output, planted):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "out").mkdir()
             case(Output(name, Path(folder) / "out"))
