@@ -6,6 +6,7 @@
 #include "mpi/census.hpp"
 
 #include <poll.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -155,12 +156,14 @@ void census_enter(bool whole) {
   if (g_place.count == 0) return;
   const int fd = connected(connect_ms);
   if (fd < 0) return;
-  constexpr std::uint64_t version = 1;  // of what ranks do in a hierarchy
+  constexpr std::uint64_t version = 2;  // of what ranks do in a hierarchy
   const Process& me = process();
   std::memcpy(g_question.token, g_place.token, sizeof g_question.token);
   real().Comm_rank(MPI_COMM_WORLD, reinterpret_cast<int*>(&g_question.rank));
   real().Comm_size(MPI_COMM_WORLD, reinterpret_cast<int*>(&g_question.ranks));
-  g_question.process = static_cast<std::uint32_t>(::getpid());
+  // Process numbers may begin anew for each program of a launcher, in containers.
+  if (::getrandom(&g_question.process, sizeof g_question.process, GRND_NONBLOCK) != sizeof g_question.process)
+    g_question.process = static_cast<std::uint32_t>(::getpid());
   g_question.world = name_of_world();
   g_question.whole = whole && !is_spawned() ? 1 : 0;
   g_question.settings = version << 32 | (me.reproducible ? 1u : 0u) | (me.library_order ? 2u : 0u);

@@ -72,7 +72,7 @@
   F(Gatherv, Igatherv, SUFFIX, NIGH_GATHERV(C, D))                          \
   F(Scatter, Iscatter, SUFFIX, NIGH_GATHER(C))                              \
   F(Scatterv, Iscatterv, SUFFIX, NIGH_SCATTERV(C, D))                       \
-  F(Allgather, Iallgather, SUFFIX, NIGH_ALLGATHER(C))                       \
+  L(Allgather, Iallgather, SUFFIX, NIGH_ALLGATHER(C))                       \
   F(Allgatherv, Iallgatherv, SUFFIX, NIGH_ALLGATHERV(C, D))                 \
   F(Alltoall, Ialltoall, SUFFIX, NIGH_ALLGATHER(C))                         \
   F(Alltoallv, Ialltoallv, SUFFIX, NIGH_ALLTOALLV(C, D))                    \

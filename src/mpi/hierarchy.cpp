@@ -29,11 +29,7 @@ Outcome within(CommState& state, const Call& call) {
 }
 
 int done(Function function, CommState& state, const Prepared& p, Outcome outcome, int code) {
-  const bool root = p.call.root == state.rank;
-  const bool receives = p.call.kind == Kind::bcast
-                            ? !root
-                            : p.call.kind != Kind::barrier && (p.call.kind != Kind::reduce || root);
-  count(function, Reason::covered, receives ? p.call.bytes : 0);
+  count(function, Reason::covered, received(p));
   if (outcome != Outcome::ok) return raise(state.comm, outcome);
   return code == MPI_SUCCESS ? MPI_SUCCESS : raise(state.comm, code);
 }
@@ -159,6 +155,83 @@ int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI
           static_cast<int>(std::min(most, count - at)), type, op, state.hierarchy->leaders);
   }
   if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, p.call.bytes, 0);
+  return done(function, state, p, outcome, code);
+}
+
+namespace {
+
+// The blocks of all ranks in the order of the nodes, at a leader.
+struct NodeBlocks {
+  char* blocks = nullptr;
+  int* counts = nullptr;  // by node, in bytes; the offsets behind them
+  int* offsets = nullptr;
+  bool equal = true;  // nodes have as many ranks each
+  Temporary temporary;
+  bool make(CommState& state, Prepared& p) {
+    const Hierarchy& levels = *state.hierarchy;
+    const auto nodes = static_cast<std::size_t>(levels.nodes);
+    counts = reinterpret_cast<int*>(p.arrays.take(nodes));
+    offsets = reinterpret_cast<int*>(p.arrays.take(nodes));
+    blocks = static_cast<char*>(levels.ordered
+                                    ? p.call.receive
+                                    : temporary.take(p.call.bytes * static_cast<std::size_t>(state.size)));
+    if (counts == nullptr || offsets == nullptr || blocks == nullptr) return false;
+    std::fill(counts, counts + nodes, 0);
+    for (const int node : levels.node_of) counts[node] += static_cast<int>(p.call.bytes);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      offsets[i] = i == 0 ? 0 : offsets[i - 1] + counts[i - 1];
+      equal &= counts[i] == counts[0];
+    }
+    return true;
+  }
+  int exchange(MPI_Comm leaders) {
+    return equal ? real().Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, counts[0], MPI_BYTE, leaders)
+                 : real().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, counts, offsets, MPI_BYTE,
+                                     leaders);
+  }
+  // Into the order of the ranks.
+  void put(const CommState& state, const Prepared& p) const {
+    if (blocks == p.call.receive) return;
+    for (int rank = 0; rank < state.size; ++rank)
+      std::memcpy(static_cast<char*>(p.call.receive) + static_cast<std::size_t>(rank) * p.call.bytes,
+                  blocks + offsets[node_of(state, rank)] +
+                      static_cast<std::size_t>(place_of(state, rank)) * p.call.bytes,
+                  p.call.bytes);
+  }
+};
+
+}  // namespace
+
+// To the leaders, between them, and all of it to the others.
+int hierarchical_allgather(Function function, CommState& state, Prepared& p) {
+  if (p.nothing || p.no_memory)
+    return done(function, state, p, p.nothing ? Outcome::ok : Outcome::no_memory, MPI_SUCCESS);
+  const Hierarchy& levels = *state.hierarchy;
+  const std::size_t block = p.call.bytes;
+  const char* own = static_cast<const char*>(p.call.receive) + static_cast<std::size_t>(state.rank) * block;
+  NodeBlocks all;
+  Outcome outcome = Outcome::ok;
+  int code = MPI_SUCCESS;
+  Call call;
+  call.kind = Kind::gather;
+  call.bytes = block;
+  call.send = p.call.send != message::in_place ? p.call.send : own;
+  if (leads(levels)) {
+    if (!all.make(state, p)) outcome = Outcome::no_memory;
+    char* const here = all.blocks + (outcome == Outcome::ok ? all.offsets[levels.node] : 0);
+    call.receive = here;
+    if (call.send == here) call.send = message::in_place;
+    if (outcome == Outcome::ok && state.group == nullptr && call.send != message::in_place)
+      std::memcpy(here, call.send, block);
+  }
+  if (outcome == Outcome::ok) outcome = within(state, call);
+  if (outcome == Outcome::ok && leads(levels)) {
+    code = all.exchange(levels.leaders);
+    all.put(state, p);
+  }
+  if (outcome == Outcome::ok)
+    outcome = bcast_within(state, p.call.receive, block * static_cast<std::size_t>(state.size), 0);
+  if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
   return done(function, state, p, outcome, code);
 }
 

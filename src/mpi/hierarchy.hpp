@@ -13,6 +13,7 @@ namespace nigh::mpi::coll {
 
 int hierarchical_barrier(Function function, CommState& state);
 int hierarchical_bcast(Function function, CommState& state, Prepared& p);
+int hierarchical_allgather(Function function, CommState& state, Prepared& p);
 // The arguments as MPI has them; `p` was prepared from them.
 int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
                         MPI_Op op);
@@ -32,6 +33,15 @@ constexpr int least_on_node = 4;
 inline bool leaders_pay(const CommState& state, std::size_t bytes) {
   const bool many = state.size >= least_on_node * state.hierarchy->nodes || process().hierarchy;
   return many && bytes <= most_of_leaders;
+}
+
+// Of an MPI_Allgather: with few ranks on a node from the sizes on at which fewer bytes between nodes count
+// more than two steps more (2 hosts of 2 ranks, 1 and 10 Gbit/s); up to the largest that was measured.
+inline bool leaders_pay_for_blocks(const CommState& state, std::size_t block) {
+  constexpr std::size_t least = std::size_t{128} << 10, most = std::size_t{8} << 20;
+  const std::size_t bytes = block * static_cast<std::size_t>(state.size);
+  const bool many = state.size >= least_on_node * state.hierarchy->nodes || process().hierarchy;
+  return bytes <= most && (many || bytes >= least);
 }
 
 inline void place(Prepared& p, const CommState& state) {
@@ -68,6 +78,18 @@ int hierarchical_Bcast(Function function, CommState& state, void* buffer, Count 
   const Reason reason = prepare_Bcast(p, buffer, count, type, root);
   if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
   return hierarchical_bcast(function, state, p);
+}
+
+template <class Count, class Bytes, class Library>
+int hierarchical_Allgather(Function function, CommState& state, const void* send, Count send_count,
+                           MPI_Datatype send_type, void* receive, Count receive_count,
+                           MPI_Datatype receive_type, Bytes bytes, Library library) {
+  Prepared p;
+  place(p, state);
+  Reason reason = prepare_Allgather(p, send, send_count, send_type, receive, receive_count, receive_type);
+  if (reason == Reason::covered && !leaders_pay_for_blocks(state, p.call.bytes)) reason = Reason::distant;
+  if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
+  return hierarchical_allgather(function, state, p);
 }
 
 template <class Count, class Bytes, class Library>

@@ -26,7 +26,7 @@ struct CensusQuestion {
   unsigned char token[16] = {};  // of the job's census; who does not know it is not answered
   std::uint32_t kind = enters;
   std::uint32_t rank = 0, ranks = 0;  // in MPI_COMM_WORLD
-  std::uint32_t process = 0;          // its number; a rank of a later program has another
+  std::uint32_t process = 0;          // a random number; a rank of a later program has another
   std::uint64_t world = 0;            // what distinguishes worlds of one launcher
   std::uint64_t settings = 0;         // version and settings, the same on all ranks or there is no hierarchy
   std::uint32_t whole = 0;            // it has all ranks of its node in its space

@@ -1,10 +1,11 @@
 /* Copyright (c) 2026, the nigh authors.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * collectives [ROUNDS [FILE]]: Barrier, Bcast, Reduce and Allreduce from every root (in the first round from
- * one), of sizes around every limit, on MPI_COMM_WORLD, a duplicate, a communicator with the ranks in the
- * reverse order and one of every second rank; every value is compared. With FILE the first rank waits for it
- * before the second round. */
+ * collectives [ROUNDS [FILE]]: Barrier, Bcast, Reduce, Allreduce and Allgather from every root, of sizes
+ * around every limit, on MPI_COMM_WORLD, a duplicate, communicators with the ranks in the reverse order and
+ * by turns from each half, and one of every second rank; every value is compared. The first round has one
+ * root and no Allgather: fewer calls than those after which ranks ask the census. With FILE the first rank
+ * waits for it before the second round. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,35 @@ static int wrong;
 
 static void expect(double seen, double right) {
   if (seen != right) wrong = 1;
+}
+
+/* A block of each, into place or from a buffer of its own, in one piece or every second number. */
+static void gather_on(MPI_Comm comm, int count, int number) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  double* mine = malloc((size_t)count * sizeof *mine);
+  double* all = malloc((size_t)count * (size_t)size * 2 * sizeof *all);
+  MPI_Datatype second;
+  MPI_Type_vector(count, 1, 2, MPI_DOUBLE, &second);
+  MPI_Type_commit(&second);
+  for (int step = 1; step <= 2; step++) {
+    MPI_Datatype spaced;
+    MPI_Type_create_resized(second, 0, (MPI_Aint)(2 * sizeof *all) * count, &spaced);
+    MPI_Type_commit(&spaced);
+    for (int in_place = 0; in_place < 2; in_place++) {
+      for (int i = 0; i < size * count * 2; i++) all[i] = -1;
+      for (int i = 0; i < count; i++) mine[i] = all[(rank * count + i) * step] = number + rank * 10 + i % 7;
+      MPI_Allgather(in_place ? MPI_IN_PLACE : mine, count, MPI_DOUBLE, all, step == 1 ? count : 1,
+                    step == 1 ? MPI_DOUBLE : spaced, comm);
+      for (int i = 0; i < size * count; i++) expect(all[i * step], number + i / count * 10 + i % count % 7);
+      for (int i = 0; i < size * count && step == 2; i++) expect(all[i * step + 1], -1);
+    }
+    MPI_Type_free(&spaced);
+  }
+  MPI_Type_free(&second);
+  free(mine);
+  free(all);
 }
 
 static void round_on(MPI_Comm comm, int roots, int count, int number) {
@@ -35,12 +65,13 @@ static void round_on(MPI_Comm comm, int roots, int count, int number) {
   }
   free(mine);
   free(sum);
+  if (number > 0) gather_on(comm, count, number);
 }
 
 int main(int argc, char** argv) {
   static const int counts[] = {1, 1000, 8192, 20000};
   int rank, size;
-  MPI_Comm comms[4];
+  MPI_Comm comms[5];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -48,13 +79,14 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, rank % ((size + 1) / 2), &comms[4]);
   const int rounds = argc > 1 ? atoi(argv[1]) : 4;
   for (int i = 0; i < rounds; i++) {
     if (i == 1 && argc > 2 && rank == 0)
       while (access(argv[2], F_OK) != 0) usleep(10000);
-    for (int k = 0; k < 4; k++) round_on(comms[k], i == 0 ? 1 : size, counts[i % 4], i);
+    for (int k = 0; k < 5; k++) round_on(comms[k], i == 0 ? 1 : size, counts[i % 4], i);
   }
-  for (int k = 1; k < 4; k++) MPI_Comm_free(&comms[k]);
+  for (int k = 1; k < 5; k++) MPI_Comm_free(&comms[k]);
   int any = 0;
   MPI_Reduce(&wrong, &any, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) puts(any ? "WRONG values" : "all values are right");

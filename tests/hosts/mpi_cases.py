@@ -108,13 +108,14 @@ def census():
                     raise
                 print("once more: MPICH did not come out of MPI_Finalize")
         check("all values are right" in told.out, f"{words} {env}: {told}")
-        return ours(told)
+        return ours(told), ours(told, "MPI_Allgather")
 
     def without_us(who):
         return ["sh", "-c", f"if [ {who} ]; then unset LD_PRELOAD; fi; exec {OUT}"]
 
     for nodes, found in (("all", run(OUT)), ("promised", run(OUT, env=["NIGH_MPI_HIERARCHY=1"]))):
-        check(len(found) == 2 and all(mine > 50 for mine, _ in found), f"{nodes}: not all had levels: {found}")
+        for counts in found:
+            check(len(counts) == 2 and all(mine > 40 for mine, _ in counts), f"{nodes}: not all had levels: {found}")
     rank = {"openmpi": "$OMPI_COMM_WORLD_RANK", "mpich": "$PMI_RANK"}[LIBRARY]
     for words, env in (([OUT], ["NIGH_MPI_HIERARCHY=0"]),
                        (without_us("$(hostname) = nigh-1"), ()),
@@ -124,7 +125,8 @@ def census():
                        (["sh", "-c", f"[ {rank} = 1 ] && export NIGH_MPI_CENSUS=junk; exec {OUT}"], ()),
                        (["sh", "-c", f"[ {rank} = 1 ] && NIGH_MPI_CENSUS=${{NIGH_MPI_CENSUS%@*}}@10.77.0.1:9,10.77.0.99:9; exec {OUT}"], ())):
         found = run(*words, env=env)
-        check(found and all(mine == 0 for mine, _ in found), f"{words} {env}: some had levels: {found}")
+        for counts in found:
+            check(counts and all(mine == 0 for mine, _ in counts), f"{words} {env}: some had levels: {found}")
     census_killed(options)
 
 
