@@ -74,6 +74,6 @@
   F(Scatterv, Iscatterv, SUFFIX, NIGH_SCATTERV(C, D))                       \
   L(Allgather, Iallgather, SUFFIX, NIGH_ALLGATHER(C))                       \
   F(Allgatherv, Iallgatherv, SUFFIX, NIGH_ALLGATHERV(C, D))                 \
-  F(Alltoall, Ialltoall, SUFFIX, NIGH_ALLGATHER(C))                         \
+  L(Alltoall, Ialltoall, SUFFIX, NIGH_ALLGATHER(C))                         \
   F(Alltoallv, Ialltoallv, SUFFIX, NIGH_ALLTOALLV(C, D))                    \
   F(Alltoallw, Ialltoallw, SUFFIX, NIGH_ALLTOALLW(C, D))

@@ -94,6 +94,77 @@ int reduce_of_leaders(const Hierarchy& levels, int root_node, const char* from, 
   return code;
 }
 
+// The ranks in the order of their nodes.
+struct NodeOrder {
+  int* ranks = nullptr;                      // by place in that order
+  int* begins = nullptr;                     // by node: the place of its first rank
+  int* counts = nullptr;                     // by node: its ranks
+  int *bytes = nullptr, *offsets = nullptr;  // by node, for the leaders' v-forms
+  bool equal = true;                         // nodes have as many ranks each
+  bool make(const CommState& state, Arrays& arrays, std::size_t unit) {
+    const Hierarchy& levels = *state.hierarchy;
+    const auto nodes = static_cast<std::size_t>(levels.nodes), size = static_cast<std::size_t>(state.size);
+    auto* const words = reinterpret_cast<int*>(arrays.take(4 * nodes + size));
+    if (words == nullptr) return false;
+    counts = words;
+    begins = counts + nodes;
+    bytes = begins + nodes;
+    offsets = bytes + nodes;
+    ranks = offsets + nodes;
+    std::fill(counts, counts + nodes, 0);
+    for (const int node : levels.node_of) ++counts[node];
+    for (std::size_t i = 0; i < nodes; ++i) {
+      begins[i] = i == 0 ? 0 : begins[i - 1] + counts[i - 1];
+      bytes[i] = counts[i] * static_cast<int>(unit);
+      offsets[i] = begins[i] * static_cast<int>(unit);
+      equal = equal && counts[i] == counts[0];
+    }
+    for (int rank = 0; rank < state.size; ++rank)
+      ranks[begins[node_of(state, rank)] + place_of(state, rank)] = rank;
+    return true;
+  }
+};
+
+// Between the leaders: the blocks of all ranks, in the order of their nodes at `blocks`, to the order of
+// ranks.
+int allgather_of_leaders(const CommState& state, const Prepared& p, const NodeOrder& order, char* blocks) {
+  MPI_Comm leaders = state.hierarchy->leaders;
+  const int code = order.equal ? real().Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, order.bytes[0],
+                                                  MPI_BYTE, leaders)
+                               : real().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, order.bytes,
+                                                   order.offsets, MPI_BYTE, leaders);
+  auto* const out = static_cast<char*>(p.call.receive);
+  for (std::size_t at = 0; at < static_cast<std::size_t>(state.size) && blocks != out; ++at)
+    std::memcpy(out + static_cast<std::size_t>(order.ranks[at]) * p.call.bytes, blocks + at * p.call.bytes,
+                p.call.bytes);
+  return code;
+}
+
+// Between the leaders: `vectors` has what each member on this node sends to each rank; put together for each
+// node, exchanged (`vectors` is overwritten), and put apart into what each member gets, in `results`. Blocks
+// between members of one node go the same way.
+int alltoall_of_leaders(const CommState& state, const NodeOrder& order, std::size_t block, char* vectors,
+                        char* results) {
+  const Hierarchy& levels = *state.hierarchy;
+  const std::size_t here = levels.members.size(), size = static_cast<std::size_t>(state.size);
+  char* out = results;
+  for (std::size_t at = 0; at < size; ++at)
+    for (std::size_t member = 0; member < here; ++member, out += block)
+      std::memcpy(out, vectors + (member * size + static_cast<std::size_t>(order.ranks[at])) * block, block);
+  const int code = order.equal ? real().Alltoall(results, order.bytes[0], MPI_BYTE, vectors, order.bytes[0],
+                                                 MPI_BYTE, levels.leaders)
+                               : real().Alltoallv(results, order.bytes, order.offsets, MPI_BYTE, vectors,
+                                                  order.bytes, order.offsets, MPI_BYTE, levels.leaders);
+  const char* in = vectors;
+  for (int node = 0; node < levels.nodes; ++node)
+    for (std::size_t member = 0; member < here; ++member)
+      for (int i = 0; i < order.counts[node]; ++i, in += block)
+        std::memcpy(
+            results + (member * size + static_cast<std::size_t>(order.ranks[order.begins[node] + i])) * block,
+            in, block);
+  return code;
+}
+
 }  // namespace
 
 bool commutes(MPI_Op op) {
@@ -158,79 +229,66 @@ int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI
   return done(function, state, p, outcome, code);
 }
 
-namespace {
-
-// The blocks of all ranks in the order of the nodes, at a leader.
-struct NodeBlocks {
-  char* blocks = nullptr;
-  int* counts = nullptr;  // by node, in bytes; the offsets behind them
-  int* offsets = nullptr;
-  bool equal = true;  // nodes have as many ranks each
-  Temporary temporary;
-  bool make(CommState& state, Prepared& p) {
-    const Hierarchy& levels = *state.hierarchy;
-    const auto nodes = static_cast<std::size_t>(levels.nodes);
-    counts = reinterpret_cast<int*>(p.arrays.take(nodes));
-    offsets = reinterpret_cast<int*>(p.arrays.take(nodes));
-    blocks = static_cast<char*>(levels.ordered
-                                    ? p.call.receive
-                                    : temporary.take(p.call.bytes * static_cast<std::size_t>(state.size)));
-    if (counts == nullptr || offsets == nullptr || blocks == nullptr) return false;
-    std::fill(counts, counts + nodes, 0);
-    for (const int node : levels.node_of) counts[node] += static_cast<int>(p.call.bytes);
-    for (std::size_t i = 0; i < nodes; ++i) {
-      offsets[i] = i == 0 ? 0 : offsets[i - 1] + counts[i - 1];
-      equal &= counts[i] == counts[0];
-    }
-    return true;
-  }
-  int exchange(MPI_Comm leaders) {
-    return equal ? real().Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, counts[0], MPI_BYTE, leaders)
-                 : real().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, counts, offsets, MPI_BYTE,
-                                     leaders);
-  }
-  // Into the order of the ranks.
-  void put(const CommState& state, const Prepared& p) const {
-    if (blocks == p.call.receive) return;
-    for (int rank = 0; rank < state.size; ++rank)
-      std::memcpy(static_cast<char*>(p.call.receive) + static_cast<std::size_t>(rank) * p.call.bytes,
-                  blocks + offsets[node_of(state, rank)] +
-                      static_cast<std::size_t>(place_of(state, rank)) * p.call.bytes,
-                  p.call.bytes);
-  }
-};
-
-}  // namespace
-
 // To the leaders, between them, and all of it to the others.
 int hierarchical_allgather(Function function, CommState& state, Prepared& p) {
   if (p.nothing || p.no_memory)
     return done(function, state, p, p.nothing ? Outcome::ok : Outcome::no_memory, MPI_SUCCESS);
   const Hierarchy& levels = *state.hierarchy;
-  const std::size_t block = p.call.bytes;
+  const bool leader = leads(levels);
+  const std::size_t block = p.call.bytes, all = block * static_cast<std::size_t>(state.size);
   const char* own = static_cast<const char*>(p.call.receive) + static_cast<std::size_t>(state.rank) * block;
-  NodeBlocks all;
-  Outcome outcome = Outcome::ok;
+  NodeOrder order;
+  Temporary temporary;
+  char* blocks = nullptr;
   int code = MPI_SUCCESS;
   Call call;
   call.kind = Kind::gather;
   call.bytes = block;
   call.send = p.call.send != message::in_place ? p.call.send : own;
-  if (leads(levels)) {
-    if (!all.make(state, p)) outcome = Outcome::no_memory;
-    char* const here = all.blocks + (outcome == Outcome::ok ? all.offsets[levels.node] : 0);
-    call.receive = here;
-    if (call.send == here) call.send = message::in_place;
-    if (outcome == Outcome::ok && state.group == nullptr && call.send != message::in_place)
-      std::memcpy(here, call.send, block);
+  if (leader) {
+    blocks = static_cast<char*>(levels.ordered ? p.call.receive : temporary.take(all));
+    if (blocks == nullptr || !order.make(state, p.arrays, block))
+      return done(function, state, p, Outcome::no_memory, code);
+    call.receive = blocks + order.offsets[levels.node];
+    if (call.send == call.receive)
+      call.send = message::in_place;
+    else if (state.group == nullptr)
+      std::memcpy(call.receive, call.send, block);
   }
-  if (outcome == Outcome::ok) outcome = within(state, call);
-  if (outcome == Outcome::ok && leads(levels)) {
-    code = all.exchange(levels.leaders);
-    all.put(state, p);
-  }
-  if (outcome == Outcome::ok)
-    outcome = bcast_within(state, p.call.receive, block * static_cast<std::size_t>(state.size), 0);
+  Outcome outcome = within(state, call);
+  if (outcome == Outcome::ok && leader) code = allgather_of_leaders(state, p, order, blocks);
+  if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, all, 0);
+  if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
+  return done(function, state, p, outcome, code);
+}
+
+int hierarchical_alltoall(Function function, CommState& state, Prepared& p) {
+  if (p.nothing || p.no_memory)
+    return done(function, state, p, p.nothing ? Outcome::ok : Outcome::no_memory, MPI_SUCCESS);
+  const Hierarchy& levels = *state.hierarchy;
+  const bool leader = leads(levels);
+  const std::size_t vector = p.call.bytes * static_cast<std::size_t>(state.size);
+  const std::size_t here = levels.members.size();
+  NodeOrder order;
+  Temporary vectors, results;
+  int code = MPI_SUCCESS;
+  if (leader && (vectors.take(here * vector) == nullptr || results.take(here * vector) == nullptr ||
+                 !order.make(state, p.arrays, here * p.call.bytes)))
+    return done(function, state, p, Outcome::no_memory, code);
+  Call to_leader, from_leader;
+  to_leader.kind = Kind::gather;
+  from_leader.kind = Kind::scatter;
+  to_leader.bytes = from_leader.bytes = vector;
+  to_leader.send = p.call.send == message::in_place ? p.call.receive : p.call.send;
+  to_leader.receive = vectors.data();
+  from_leader.send = results.data();
+  from_leader.receive = p.call.receive;
+  if (state.group == nullptr) std::memcpy(to_leader.receive, to_leader.send, vector);
+  Outcome outcome = within(state, to_leader);
+  if (outcome == Outcome::ok && leader)
+    code = alltoall_of_leaders(state, order, p.call.bytes, vectors.data(), results.data());
+  if (outcome == Outcome::ok) outcome = within(state, from_leader);
+  if (state.group == nullptr) std::memcpy(from_leader.receive, from_leader.send, vector);
   if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
   return done(function, state, p, outcome, code);
 }

@@ -14,6 +14,7 @@ namespace nigh::mpi::coll {
 int hierarchical_barrier(Function function, CommState& state);
 int hierarchical_bcast(Function function, CommState& state, Prepared& p);
 int hierarchical_allgather(Function function, CommState& state, Prepared& p);
+int hierarchical_alltoall(Function function, CommState& state, Prepared& p);
 // The arguments as MPI has them; `p` was prepared from them.
 int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
                         MPI_Op op);
@@ -42,6 +43,15 @@ inline bool leaders_pay_for_blocks(const CommState& state, std::size_t block) {
   const std::size_t bytes = block * static_cast<std::size_t>(state.size);
   const bool many = state.size >= least_on_node * state.hierarchy->nodes || process().hierarchy;
   return bytes <= most && (many || bytes >= least);
+}
+
+// Of an MPI_Alltoall: beyond 1 KiB the leaders' copies cost more than the libraries' many messages; and a
+// leader has all that the members of its node send in memory.
+inline bool leaders_pay_for_exchange(const CommState& state, std::size_t block) {
+  constexpr std::size_t most_block = 1024, most_of_leader = std::size_t{16} << 20;
+  const auto size = static_cast<std::size_t>(state.size),
+             nodes = static_cast<std::size_t>(state.hierarchy->nodes);
+  return block <= most_block && block * size * size / nodes <= most_of_leader;
 }
 
 inline void place(Prepared& p, const CommState& state) {
@@ -90,6 +100,18 @@ int hierarchical_Allgather(Function function, CommState& state, const void* send
   if (reason == Reason::covered && !leaders_pay_for_blocks(state, p.call.bytes)) reason = Reason::distant;
   if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
   return hierarchical_allgather(function, state, p);
+}
+
+template <class Count, class Bytes, class Library>
+int hierarchical_Alltoall(Function function, CommState& state, const void* send, Count send_count,
+                          MPI_Datatype send_type, void* receive, Count receive_count,
+                          MPI_Datatype receive_type, Bytes bytes, Library library) {
+  Prepared p;
+  place(p, state);
+  Reason reason = prepare_Alltoall(p, send, send_count, send_type, receive, receive_count, receive_type);
+  if (reason == Reason::covered && !leaders_pay_for_exchange(state, p.call.bytes)) reason = Reason::distant;
+  if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
+  return hierarchical_alltoall(function, state, p);
 }
 
 template <class Count, class Bytes, class Library>

@@ -108,7 +108,7 @@ def census():
                     raise
                 print("once more: MPICH did not come out of MPI_Finalize")
         check("all values are right" in told.out, f"{words} {env}: {told}")
-        return ours(told), ours(told, "MPI_Allgather")
+        return ours(told), ours(told, "MPI_Allgather"), ours(told, "MPI_Alltoall")
 
     def without_us(who):
         return ["sh", "-c", f"if [ {who} ]; then unset LD_PRELOAD; fi; exec {OUT}"]
