@@ -11,14 +11,15 @@ PREFIX ?= /usr/local
 
 help:
 	@echo "make demo     three real programs on this machine with and without nigh, and the page: build/report.html"
-	@echo "make test     every test, as CI runs them (under 30 minutes on 2 cores)"
+	@echo "make test     a test of every room and every product (12 minutes on 2 cores, the build among them)"
 	@echo "make check ROOM=message    builds and runs the tests of a room (a folder of src), and only those"
 	@echo "make build    commands in build/bin, libraries in build/lib; of what the packages that are there allow"
 	@echo "make deps     installs what building, testing and measuring need (PACKAGES=build or demo: only that)"
 	@echo "make show     everything that nigh can do, short, on this machine (takes minutes once built)"
 	@echo "make bench    the benchmarks against their peers, full size"
 	@echo "make programs real MPI programs with and without nigh, by turns (installs them; hours)"
-	@echo "make verify   three short ones of these; fails if a result differs or nigh is surely slower"
+	@echo "make verify   all other tests, sanitizers, clang-tidy (half an hour), and three short ones of these programs: fails"
+	@echo "              if a result differs or nigh is surely slower. CI: make test, and the first part of make verify"
 	@echo "make fuzz     10 million random inputs through the planner and the parsers; damaged files of every format, sanitized"
 	@echo "make soak     the long forms of the guest and trap suites"
 	@echo "make tidy     clang's build of everything, and clang-tidy with clang's analyzer"
@@ -62,7 +63,8 @@ bench: deps build
 programs: deps build
 	@bench/programs/programs.py --install --json build/programs.json
 
-verify: deps build
+verify: deps
+	@tools/test --rest
 	@bench/programs/programs.py --short --install --rounds 9 --most 1.05
 
 fuzz: deps build

@@ -36,8 +36,9 @@ inline bool leaders_pay(const CommState& state, std::size_t bytes) {
   return many && bytes <= most_of_leaders;
 }
 
-// Of an MPI_Allgather: with few ranks on a node from the sizes on at which fewer bytes between nodes count
-// more than two steps more (2 hosts of 2 ranks, 1 and 10 Gbit/s); up to the largest that was measured.
+// MPI_Allgather. With few ranks on a node two steps pay from the sizes on at which fewer bytes between nodes
+// count more than a step more (2 hosts of 2 ranks, 1 and 10 Gbit/s); above the largest size nothing was
+// measured.
 inline bool leaders_pay_for_blocks(const CommState& state, std::size_t block) {
   constexpr std::size_t least = std::size_t{128} << 10, most = std::size_t{8} << 20;
   const std::size_t bytes = block * static_cast<std::size_t>(state.size);
@@ -45,8 +46,8 @@ inline bool leaders_pay_for_blocks(const CommState& state, std::size_t block) {
   return bytes <= most && (many || bytes >= least);
 }
 
-// Of an MPI_Alltoall: beyond 1 KiB the leaders' copies cost more than the libraries' many messages; and a
-// leader has all that the members of its node send in memory.
+// MPI_Alltoall. Beyond 1 KiB the leaders' copies cost more than the libraries' many messages; and a leader
+// has all that the members of its node send in memory.
 inline bool leaders_pay_for_exchange(const CommState& state, std::size_t block) {
   constexpr std::size_t most_block = 1024, most_of_leader = std::size_t{16} << 20;
   const auto size = static_cast<std::size_t>(state.size),

@@ -8,7 +8,7 @@ What the choice loses is told twice. Against the lowest median of all rounds it 
 the best. Against the way that was the best in one half of the rounds, compared in the other half (and the other way round),
 it is rather too small, and may be below zero. Beside each stands how far apart the rounds were.
 
-FORM `short` is for `make test` and `make show`, `long` for `make model`; NIGH_MODEL_RECORD names a file for what was measured,
+FORM `short` is for `make verify` and `make show`, `long` for `make model`; NIGH_MODEL_RECORD names a file for what was measured,
 which `nigh report --bench` draws. Inside a bed it is called with `inside`, and does the work."""
 
 import json
