@@ -8,7 +8,7 @@
 #include <functional>
 #include <regex>
 
-#include "openmp/launch.hpp"
+#include "openmp/environment.hpp"
 #include "sys/os.hpp"
 #include "sys/process.hpp"
 #include "sys/program.hpp"

@@ -16,7 +16,7 @@
 #include "doctor/settings_table.hpp"
 #include "machine/load.hpp"
 #include "machine/probe.hpp"
-#include "openmp/launch.hpp"
+#include "openmp/environment.hpp"
 #include "sys/program.hpp"
 #include "sys/raw_memory.hpp"
 

@@ -10,7 +10,7 @@
 #include "benchmark/fingerprint.hpp"
 #include "cli/run.hpp"
 #include "report/documents.hpp"
-#include "report/web_page.hpp"
+#include "report/page_template.hpp"
 #include "sys/os.hpp"
 #include "sys/run_folder.hpp"
 #include "watch/feed_module.hpp"

@@ -3,7 +3,7 @@
 //
 // `nigh run`: prepares the environment, says what it changed and becomes the program, so that exit status,
 // signals, terminal and process number are the program's own. Everything decided is decided in
-// openmp/launch.cpp; here is only the wiring, and the words of --dry-run.
+// openmp/environment.cpp; here is only the wiring, and the words of --dry-run.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/cpuset.hpp"
-#include "openmp/launch.hpp"
+#include "openmp/environment.hpp"
 
 namespace nigh::cli {
 

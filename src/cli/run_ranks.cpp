@@ -17,7 +17,7 @@
 #include "launch/start_check.hpp"
 #include "machine/load.hpp"
 #include "plan/ranks.hpp"
-#include "space/launch.hpp"
+#include "space/local_launcher.hpp"
 #include "sys/append.h"
 #include "sys/program.hpp"
 

@@ -21,11 +21,11 @@ Result<void> check(const Demand& d) {
     return fail(Errc::invalid, "sign is neither NIGH_FFT_FORWARD (-1) nor NIGH_FFT_BACKWARD (1)");
   const auto flags = static_cast<unsigned>(d.flags);
   if ((flags & ~known) != 0) return fail(Errc::invalid, "flags has a bit that means nothing");
-  std::uint64_t bytes = 32;  // a complex double, and room
+  std::uint64_t bytes = 32;  // a complex double, and padding
   for (std::int64_t i = 0; i < d.dimensions; ++i) {
     if (d.n[i] == 0) return fail(Errc::invalid, "n[" + std::to_string(i) + "] is 0");
-    std::uint64_t room = 0;  // of the last dimension of reals in place
-    if (__builtin_add_overflow(d.n[i], 1, &room) || __builtin_mul_overflow(bytes, room, &bytes) ||
+    std::uint64_t padding = 0;  // of the last dimension of reals in place
+    if (__builtin_add_overflow(d.n[i], 1, &padding) || __builtin_mul_overflow(bytes, padding, &bytes) ||
         bytes > (std::uint64_t{1} << 62))
       return fail(Errc::invalid, "no address space holds an array of these dimensions");
   }

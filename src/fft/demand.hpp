@@ -53,7 +53,7 @@ class Shape {
   [[nodiscard]] std::size_t last() const { return last_; }  // the last dimension, of reals if these are
   [[nodiscard]] std::size_t rows() const { return n_[0]; }
   [[nodiscard]] std::size_t columns() const { return columns_; }  // complex elements of a row
-  [[nodiscard]] std::size_t row_of_reals(bool in_place) const;    // reals of the last dimension, with room
+  [[nodiscard]] std::size_t row_of_reals(bool in_place) const;    // reals of the last dimension, with padding
 
   [[nodiscard]] transpose::Deal deal_rows(std::size_t ranks) const { return {rows(), ranks}; }
   [[nodiscard]] transpose::Deal deal_columns(std::size_t ranks) const { return {columns(), ranks}; }

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "fft/panel.hpp"
-#include "fft/room.hpp"
+#include "fft/workspace.hpp"
 
 namespace nigh::fft {
 
@@ -19,14 +19,14 @@ constexpr std::size_t ahead = 8;  // elements that are prefetched before they ar
 constexpr std::size_t group_bytes = 2 * own_cache + own_cache / 4, most_of_group = 4;
 using transpose::line;
 
-struct GiveRoom {
-  void operator()(std::byte* room) const { give_room(room); }
+struct GiveWorkspace {
+  void operator()(std::byte* memory) const { give_workspace(memory); }
 };
-using Room = std::unique_ptr<std::byte, GiveRoom>;
-Room room_of(std::size_t bytes) {
-  Room room(static_cast<std::byte*>(get_room(bytes)));
-  if (room == nullptr) throw std::bad_alloc();
-  return room;
+using Workspace = std::unique_ptr<std::byte, GiveWorkspace>;
+Workspace workspace_of(std::size_t bytes) {
+  Workspace memory(static_cast<std::byte*>(get_workspace(bytes)));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
 
 // The order of lines: elements of all of them together, those of each, or none.
@@ -100,12 +100,12 @@ class Worker {
         group_(from_.lie() == Lie::columns || (to_.lie() == Lie::columns && streamed_)
                    ? std::clamp(group_bytes / scratch_bytes_, std::size_t{1}, most_of_group)
                    : 1),
-        scratch_(room_of(group_ * scratch_bytes_)) {
+        scratch_(workspace_of(group_ * scratch_bytes_)) {
     for (std::size_t e = 0; e < slots_.size(); ++e) {
       slots_[e] = slot(e / plan_.n2(), e % plan_.n2());
       done_[e] = slot(e % plan_.n1(), e / plan_.n1());
     }
-    if (pass.twiddles != nullptr) turns_ = room_of(plan_.turns_bytes());
+    if (pass.twiddles != nullptr) turns_ = workspace_of(plan_.turns_bytes());
   }
 
   void panel(const Panel& panel) {
@@ -243,7 +243,7 @@ class Worker {
   std::size_t scratch_bytes_, group_, shift_ = 0;
   Panel begun_{none, none, 0};  // the lines of the group
   std::size_t whole_ = 0;       // its panels; 0: one that is not full
-  Room scratch_, turns_;
+  Workspace scratch_, turns_;
 };
 }  // namespace
 

@@ -76,19 +76,19 @@ class Plan final : public RowPlan {
  public:
   explicit Plan(const Transform& transform) : transform_(transform) {
     const std::size_t reals = 2 * std::max(transform.n, half(transform.n));
-    const std::unique_ptr<Real[]> room(new Real[reals + 16]());
+    const std::unique_ptr<Real[]> workspace(new Real[reals + 16]());
     const unsigned flags = (transform.n <= patient_up_to ? FFTW_PATIENT : FFTW_MEASURE) | FFTW_DESTROY_INPUT;
     const int n = static_cast<int>(transform.n);
     const std::lock_guard one(planner());
     switch (transform.kind) {
       case Kind::forward:
-        handle_ = F::complex(n, reinterpret_cast<Complex*>(room.get()), FFTW_FORWARD, flags);
+        handle_ = F::complex(n, reinterpret_cast<Complex*>(workspace.get()), FFTW_FORWARD, flags);
         break;
       case Kind::backward:
-        handle_ = F::complex(n, reinterpret_cast<Complex*>(room.get()), FFTW_BACKWARD, flags);
+        handle_ = F::complex(n, reinterpret_cast<Complex*>(workspace.get()), FFTW_BACKWARD, flags);
         break;
-      case Kind::real_forward: handle_ = F::forward(n, room.get(), flags); break;
-      case Kind::real_backward: handle_ = F::backward(n, room.get(), flags); break;
+      case Kind::real_forward: handle_ = F::forward(n, workspace.get(), flags); break;
+      case Kind::real_backward: handle_ = F::backward(n, workspace.get(), flags); break;
     }
     if (handle_ == nullptr) throw std::bad_alloc();
   }
@@ -101,11 +101,11 @@ class Plan final : public RowPlan {
     // A row may be longer before than after; and FFTW's vectors want 16 bytes to begin at a multiple of them.
     const bool crooked = (reinterpret_cast<std::uintptr_t>(rows.to) | rows.to_stride) % 16 != 0;
     const bool through = crooked || (is_real(transform_.kind) && rows.from != rows.to);
-    const std::unique_ptr<std::byte[]> room(
+    const std::unique_ptr<std::byte[]> workspace(
         through ? new std::byte[std::max(transform_.from_bytes(), transform_.to_bytes())] : nullptr);
     for (std::size_t i = 0; i < rows.count; ++i) {
       std::byte* to = rows.to + i * rows.to_stride;
-      std::byte* at = through ? room.get() : to;
+      std::byte* at = through ? workspace.get() : to;
       if (at != rows.from + i * rows.from_stride)
         std::memcpy(at, rows.from + i * rows.from_stride, transform_.from_bytes());
       one(at);

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "fft/room.hpp"
 #include "fft/rows.hpp"
+#include "fft/workspace.hpp"
 // Its scratch is taken for each group of rows.
-#define malloc(bytes) ::nigh::fft::get_room(bytes)
-#define free(memory) ::nigh::fft::give_room(memory)
+#define malloc(bytes) ::nigh::fft::get_workspace(bytes)
+#define free(memory) ::nigh::fft::give_workspace(memory)
 #include <pocketfft/pocketfft_hdronly.h>
 #undef malloc
 #undef free

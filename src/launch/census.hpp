@@ -5,7 +5,7 @@
 // where all ranks do so: one that lacks nigh, or has another version or other settings, would leave the
 // others waiting for ever. MPI has no question that such a rank does not have to answer. So `nigh run` leaves
 // a process behind, beside the launcher that it becomes, to which each rank that has nigh says so once
-// (sys/census.hpp).
+// (sys/census_protocol.hpp).
 //
 //     rank: I am rank 3 of 16, this version, these settings      census: entered
 //     ... its first collectives over several nodes are the library's ...
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "sys/census.hpp"
+#include "sys/census_protocol.hpp"
 
 namespace nigh::launch {
 

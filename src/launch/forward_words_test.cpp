@@ -6,28 +6,20 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "launch/test_words.hpp"
 
 namespace nigh::launch {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(word);
-  return out;
-}
 std::string changed(Launcher launcher, const std::string& words, bool adds = true) {
-  std::string out;
-  for (const std::string& word :
-       forward_words(launcher, split(words),
-                     {{"LD_PRELOAD", "NIGH_A"}, "/ours.so:/before.so", adds, [](const std::string& name) {
-                        return name == "NIGH_A" ? "1" : "/ours.so:/before.so";
-                      }}))
-    out += (out.empty() ? "" : " ") + word;
-  return out;
+  return join(
+      forward_words(launcher, split(words),
+                    {{"LD_PRELOAD", "NIGH_A"}, "/ours.so:/before.so", adds, [](const std::string& name) {
+                       return name == "NIGH_A" ? "1" : "/ours.so:/before.so";
+                     }}));
 }
 
 TEST(ForwardWords, OpenMpi) {

@@ -5,22 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <sstream>
+
+#include "launch/test_words.hpp"
 
 namespace nigh::launch {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(word);
-  return out;
-}
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
 std::string made(Launcher launcher, const std::string& text, const HybridChoice& choice = {2, 4, 8, true}) {
   return join(hybrid_words(launcher, split(text), choice).words);
 }

@@ -7,27 +7,19 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <sstream>
 
 #include "launch/launcher.hpp"
 #include "launch/start_check.hpp"
+#include "launch/test_words.hpp"
 
 namespace nigh::launch {
 namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(word);
-  return out;
-}
 
 std::string with_room(Launcher launcher, const std::string& text,
                       std::map<std::string, std::string> variables = {}) {
   const TeamWords made =
       team_words(launcher, split(text), 4, [&](const std::string& name) { return variables[name]; });
-  std::string out;
-  for (const std::string& word : made.words) out += (out.empty() ? "" : " ") + word;
+  const std::string out = join(made.words);
   EXPECT_EQ(made.added.empty(), out == text) << text;
   return out;
 }

@@ -16,7 +16,7 @@
 
 #include "message/atomic.hpp"
 #include "mpi/process.hpp"
-#include "sys/census.hpp"
+#include "sys/census_protocol.hpp"
 #include "sys/variables.hpp"
 
 namespace nigh::mpi {

@@ -12,10 +12,10 @@
 
 #include "openmp/account.hpp"
 #include "openmp/automatic.hpp"
+#include "openmp/capacity.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/ompt.hpp"
 #include "openmp/planner.hpp"
-#include "openmp/room.hpp"
 #include "openmp/say.hpp"
 #include "openmp/session.hpp"
 #include "sys/append.h"

@@ -14,10 +14,10 @@
 #include "nigh/plan.h"
 #include "openmp/account.hpp"
 #include "openmp/automatic.hpp"
+#include "openmp/capacity.hpp"
 #include "openmp/cures.hpp"
 #include "openmp/outside.hpp"
 #include "openmp/planner.hpp"
-#include "openmp/room.hpp"
 #include "openmp/say.hpp"
 #include "sys/cpu_list.h"
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "plan/replaced.hpp"
+#include "plan/assignment.hpp"
 
 namespace nigh {
 

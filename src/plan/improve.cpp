@@ -14,7 +14,7 @@
 #include <functional>
 #include <numeric>
 
-#include "plan/replaced.hpp"
+#include "plan/assignment.hpp"
 
 namespace nigh {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "plan/replaced.hpp"
+#include "plan/assignment.hpp"
 
 namespace nigh {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/replaced.hpp"
+#include "plan/assignment.hpp"
 
 namespace nigh {
 

@@ -13,7 +13,7 @@
 #include "benchmark/record.hpp"
 #include "machine/draw.hpp"
 #include "machine/load.hpp"
-#include "report/web_page.hpp"
+#include "report/page_template.hpp"
 
 namespace nigh::report {
 namespace {

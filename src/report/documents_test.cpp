@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/load.hpp"
-#include "report/web_page.hpp"
+#include "report/page_template.hpp"
 
 namespace nigh::report {
 namespace {

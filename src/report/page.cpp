@@ -11,7 +11,7 @@
 #include "benchmark/model.hpp"
 #include "benchmark/table.hpp"
 #include "benchmark/transpose_model.hpp"
-#include "report/web_page.hpp"
+#include "report/page_template.hpp"
 
 namespace nigh::report {
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report: the page that web/ builds (web_page.hpp), with the documents that its views draw.
+// The report: the page that web/ builds (page_template.hpp), with the documents that its views draw.
 #pragma once
 
 #include <optional>

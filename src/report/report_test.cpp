@@ -12,8 +12,8 @@
 #include "benchmark/transpose_model.hpp"
 #include "machine/load.hpp"
 #include "report/page.hpp"
+#include "report/page_template.hpp"
 #include "report/test_parts.hpp"
-#include "report/web_page.hpp"
 
 namespace nigh::report {
 namespace {

@@ -10,8 +10,8 @@
 namespace nigh::fft {
 
 // At a cache line. nullptr: there is none.
-void* get_room(std::size_t bytes) noexcept;
+void* get_workspace(std::size_t bytes) noexcept;
 // From any thread; nullptr is nothing.
-void give_room(void* room) noexcept;
+void give_workspace(void* memory) noexcept;
 
 }  // namespace nigh::fft

@@ -4,7 +4,7 @@
 // The order of the steps is the order in which a user would argue: first what would bind the threads before
 // us goes, then the plan comes in, then the runtimes are told how deep and how wide to go where the user was
 // silent.
-#include "openmp/launch.hpp"
+#include "openmp/environment.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fft/room.hpp"
+#include "fft/workspace.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ class Kept {
 thread_local Kept kept;
 }  // namespace
 
-void* get_room(std::size_t bytes) noexcept {
+void* get_workspace(std::size_t bytes) noexcept {
   const std::size_t whole = (bytes + cache_line - 1) / cache_line * cache_line;
   if (whole < bytes) return nullptr;
   Block* block = kept.take(whole);
@@ -55,9 +55,9 @@ void* get_room(std::size_t bytes) noexcept {
   return block + 1;
 }
 
-void give_room(void* room) noexcept {
-  if (room == nullptr) return;
-  Block* block = static_cast<Block*>(room) - 1;
+void give_workspace(void* memory) noexcept {
+  if (memory == nullptr) return;
+  Block* block = static_cast<Block*>(memory) - 1;
   if (block->bytes < kept_from || block->bytes > kept_to) return std::free(block);
   kept.keep(block);
 }

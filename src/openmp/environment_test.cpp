@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The environment a program gets, case by case, and the laws that hold for every environment.
-#include "openmp/launch.hpp"
+#include "openmp/environment.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The teams' sizes are those that were opened, not the spec's.
-#include "openmp/room.hpp"
+#include "openmp/capacity.hpp"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/web_page.hpp"
+#include "report/page_template.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 //
 // The local launcher with real processes: what ranks are given, how a job's end is told, and that nothing of
 // a failed job is left running.
-#include "space/launch.hpp"
+#include "space/local_launcher.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 // One thread and one poll loop over a signalfd, a pipe for failed execs and the desk. The ranks stay in the
 // launcher's process group, so that the terminal is theirs as well: rank 0 may read it, Ctrl-C and Ctrl-Z
 // reach all of them without us. Only signals that somebody sent to the launcher alone are handed on.
-#include "space/launch.hpp"
+#include "space/local_launcher.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sys/census.hpp"
+#include "sys/census_protocol.hpp"
 
 #include <arpa/inet.h>
 
