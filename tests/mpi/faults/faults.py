@@ -7,12 +7,15 @@ line of ours from each rank, and nothing left behind. Each case first runs the l
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from testing import Jobs, need, skip  # noqa: E402
+from testing import Jobs, need, shared_memory, skip, tagged  # noqa: E402
 
 CASES = {}
 
@@ -295,6 +298,40 @@ def odd_environments(fault):
         result = fault.jobs.run(["env", f"LD_PRELOAD={fault.jobs.preload()}", "sh", "-c", "ls / | sort | head -1"], env=env)
         if result.code != 0:
             fault.fail(f"a program that is no rank, with {env}", result)
+
+
+def mounts():
+    return {line for line in Path("/proc/self/mounts").read_text().splitlines() if "nigh" in line}
+
+
+@case
+def killed_as_a_whole(fault):
+    """`nigh run`, launchers, ranks and all that they started get SIGKILL at once, at moments from the start of nigh on while one
+    job follows the other: no name of ours is left in /dev/shm and TMPDIR, no mount, no process."""
+    nigh = fault.jobs.build / "bin" / "nigh"
+    command = [str(nigh), "run", "--", "sh", "-c", 'while "$@"; do :; done', "sh", *fault.jobs.command([fault.rank, "none", 2])]
+    for milliseconds in (5, 15, 30, 50, 80, 120, 170, 230, 300, 400, 500, 650, 800, 1000):
+        mark = f"NIGH_TESTRUN={uuid.uuid4().hex}"
+        before = (shared_memory(), set(os.listdir(fault.jobs.folder)), mounts())
+        environment = {**fault.jobs.environment(), "NIGH_TESTRUN": mark.split("=")[1]}
+        process = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(milliseconds / 1000)
+        if process.poll() is not None:
+            fault.fail(f"the jobs ended by themselves with {process.returncode} within {milliseconds} ms", "")
+        end = time.monotonic() + 20
+        while (left := tagged(mark.encode())) and time.monotonic() < end:
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.01)
+        process.wait()
+        now = (shared_memory(), {name for name in os.listdir(fault.jobs.folder) if "nigh" in name} | before[1], mounts())
+        new = [sorted(after - then) for after, then in zip(now, before)]
+        if left or any(new):
+            fault.fail(f"killed after {milliseconds} ms: left {left} {new}", "")
 
 
 @case
