@@ -33,6 +33,7 @@ struct Hierarchy {
   std::vector<int> node_of;   // member -> node, numbered by their first members
   std::vector<int> local_of;  // member -> its place among the members of its node
   std::vector<int> members;   // the members on this node, ascending
+  int largest = 0;            // members of the node that has the most
   bool ordered = false;       // each node's members are consecutive ranks
 };
 

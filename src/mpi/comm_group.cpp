@@ -196,6 +196,7 @@ void number_nodes(const std::vector<Word>& words, int rank, Hierarchy& nodes) {
     nodes.local_of.push_back(members_of[static_cast<std::size_t>(at)]++);
   }
   nodes.nodes = static_cast<int>(names.size());
+  nodes.largest = *std::max_element(members_of.begin(), members_of.end());
   nodes.node = nodes.node_of[static_cast<std::size_t>(rank)];
   for (std::size_t i = 0; i < words.size(); ++i)
     if (nodes.node_of[i] == nodes.node) nodes.members.push_back(static_cast<int>(i));
@@ -221,6 +222,7 @@ void group_hierarchy(CommState& state, const std::vector<int>& members) {
   if (!std::all_of(words.begin(), words.end(), [](const Word& word) { return word.well != 0; })) return;
   auto* nodes = new Hierarchy;
   number_nodes(words, state.rank, *nodes);
+  if (nodes->nodes == state.size) return delete nodes;  // one member on each: the library's, in one step
   state.hierarchy = nodes;
   const bool leads = nodes->members.front() == state.rank;
   real().Comm_split(state.comm, leads ? 0 : MPI_UNDEFINED, state.rank, &nodes->leaders);

@@ -28,12 +28,6 @@ Outcome within(CommState& state, const Call& call) {
   return outcome;
 }
 
-int done(Function function, CommState& state, const Prepared& p, Outcome outcome, int code) {
-  count(function, Reason::covered, received(p));
-  if (outcome != Outcome::ok) return raise(state.comm, outcome);
-  return code == MPI_SUCCESS ? MPI_SUCCESS : raise(state.comm, code);
-}
-
 bool leads(const Hierarchy& levels) { return levels.leaders != MPI_COMM_NULL; }
 
 int own_place(const CommState& state) {
@@ -167,14 +161,18 @@ int alltoall_of_leaders(const CommState& state, const NodeOrder& order, std::siz
 
 }  // namespace
 
+int report(const CommState& state, Ended ended) {
+  if (ended.outcome != Outcome::ok) return raise(state.comm, ended.outcome);
+  return ended.code == MPI_SUCCESS ? MPI_SUCCESS : raise(state.comm, ended.code);
+}
+
 bool commutes(MPI_Op op) {
   int yes = 0;
   return real().Op_commutative(op, &yes) == MPI_SUCCESS && yes != 0;
 }
 
 // To the leaders and back again, which is half of two barriers: a reduction of one number and its broadcast.
-int hierarchical_barrier(Function function, CommState& state) {
-  const Prepared nothing = {};
+Ended hierarchical_barrier(CommState& state) {
   Prepared p;
   place(p, state);
   int here = 0, all = 0;
@@ -188,32 +186,28 @@ int hierarchical_barrier(Function function, CommState& state) {
       code = real().Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, state.hierarchy->leaders);
     if (outcome == Outcome::ok) outcome = bcast_within(state, &all, sizeof all, 0);
   }
-  return done(function, state, nothing, outcome, code);
+  return {outcome, code};
 }
 
 // Between nodes first where the root leads its node; else on its node, so that the leader has it.
-int hierarchical_bcast(Function function, CommState& state, Prepared& p) {
-  Outcome outcome = p.no_memory ? Outcome::no_memory : Outcome::ok;
+Ended hierarchical_bcast(CommState& state, Prepared& p) {
+  Outcome outcome = Outcome::ok;
   int code = MPI_SUCCESS;
-  if (!p.nothing && outcome == Outcome::ok) {
-    const Hierarchy& levels = *state.hierarchy;
-    const int root_node = node_of(state, p.call.root), root_place = place_of(state, p.call.root);
-    const bool here_first = levels.node == root_node && root_place != 0;
-    auto* data = static_cast<char*>(p.call.receive);
-    if (here_first) outcome = bcast_within(state, data, p.call.bytes, root_place);
-    const auto bytes = static_cast<MPI_Count>(p.call.bytes);
-    for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most)
-      code = real().Bcast(data + at, static_cast<int>(std::min(most, bytes - at)), MPI_BYTE, root_node,
-                          levels.leaders);
-    if (!here_first && outcome == Outcome::ok) outcome = bcast_within(state, data, p.call.bytes, 0);
-    if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
-  }
-  return done(function, state, p, outcome, code);
+  const Hierarchy& levels = *state.hierarchy;
+  const int root_node = node_of(state, p.call.root), root_place = place_of(state, p.call.root);
+  const bool here_first = levels.node == root_node && root_place != 0;
+  auto* data = static_cast<char*>(p.call.receive);
+  if (here_first) outcome = bcast_within(state, data, p.call.bytes, root_place);
+  const auto bytes = static_cast<MPI_Count>(p.call.bytes);
+  for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most)
+    code = real().Bcast(data + at, static_cast<int>(std::min(most, bytes - at)), MPI_BYTE, root_node,
+                        levels.leaders);
+  if (!here_first && outcome == Outcome::ok) outcome = bcast_within(state, data, p.call.bytes, 0);
+  if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
+  return {outcome, code};
 }
 
-int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI_Count count,
-                           MPI_Datatype type, MPI_Op op) {
-  if (p.nothing) return done(function, state, p, Outcome::ok, MPI_SUCCESS);
+Ended hierarchical_allreduce(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   NodeSum sum;
   Outcome outcome = sum.make(state, p, p.call.receive) ? Outcome::ok : Outcome::no_memory;
   if (outcome == Outcome::ok) outcome = within(state, sum.call);
@@ -226,13 +220,11 @@ int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI
           static_cast<int>(std::min(most, count - at)), type, op, state.hierarchy->leaders);
   }
   if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, p.call.bytes, 0);
-  return done(function, state, p, outcome, code);
+  return {outcome, code};
 }
 
 // To the leaders, between them, and all of it to the others.
-int hierarchical_allgather(Function function, CommState& state, Prepared& p) {
-  if (p.nothing || p.no_memory)
-    return done(function, state, p, p.nothing ? Outcome::ok : Outcome::no_memory, MPI_SUCCESS);
+Ended hierarchical_allgather(CommState& state, Prepared& p) {
   const Hierarchy& levels = *state.hierarchy;
   const bool leader = leads(levels);
   const std::size_t block = p.call.bytes, all = block * static_cast<std::size_t>(state.size);
@@ -247,8 +239,7 @@ int hierarchical_allgather(Function function, CommState& state, Prepared& p) {
   call.send = p.call.send != message::in_place ? p.call.send : own;
   if (leader) {
     blocks = static_cast<char*>(levels.ordered ? p.call.receive : temporary.take(all));
-    if (blocks == nullptr || !order.make(state, p.arrays, block))
-      return done(function, state, p, Outcome::no_memory, code);
+    if (blocks == nullptr || !order.make(state, p.arrays, block)) return {Outcome::no_memory, code};
     call.receive = blocks + order.offsets[levels.node];
     if (call.send == call.receive)
       call.send = message::in_place;
@@ -259,12 +250,10 @@ int hierarchical_allgather(Function function, CommState& state, Prepared& p) {
   if (outcome == Outcome::ok && leader) code = allgather_of_leaders(state, p, order, blocks);
   if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, all, 0);
   if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
-  return done(function, state, p, outcome, code);
+  return {outcome, code};
 }
 
-int hierarchical_alltoall(Function function, CommState& state, Prepared& p) {
-  if (p.nothing || p.no_memory)
-    return done(function, state, p, p.nothing ? Outcome::ok : Outcome::no_memory, MPI_SUCCESS);
+Ended hierarchical_alltoall(CommState& state, Prepared& p) {
   const Hierarchy& levels = *state.hierarchy;
   const bool leader = leads(levels);
   const std::size_t vector = p.call.bytes * static_cast<std::size_t>(state.size);
@@ -274,7 +263,7 @@ int hierarchical_alltoall(Function function, CommState& state, Prepared& p) {
   int code = MPI_SUCCESS;
   if (leader && (vectors.take(here * vector) == nullptr || results.take(here * vector) == nullptr ||
                  !order.make(state, p.arrays, here * p.call.bytes)))
-    return done(function, state, p, Outcome::no_memory, code);
+    return {Outcome::no_memory, code};
   Call to_leader, from_leader;
   to_leader.kind = Kind::gather;
   from_leader.kind = Kind::scatter;
@@ -290,13 +279,11 @@ int hierarchical_alltoall(Function function, CommState& state, Prepared& p) {
   if (outcome == Outcome::ok) outcome = within(state, from_leader);
   if (state.group == nullptr) std::memcpy(from_leader.receive, from_leader.send, vector);
   if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
-  return done(function, state, p, outcome, code);
+  return {outcome, code};
 }
 
 // Within nodes to the leaders, between them to that of the root's node, which hands it to the root.
-int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
-                        MPI_Op op) {
-  if (p.nothing) return done(function, state, p, Outcome::ok, MPI_SUCCESS);
+Ended hierarchical_reduce(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   const Hierarchy& levels = *state.hierarchy;
   const int root = p.call.root, root_node = node_of(state, root), root_place = place_of(state, root);
   const bool mine = levels.node == root_node;
@@ -316,7 +303,7 @@ int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Co
   if (outcome == Outcome::ok && mine && root_place != 0) {  // a scatter in which only the root gets something
     const std::size_t members = levels.members.size();
     std::size_t* words = p.arrays.take(2 * members);
-    if (words == nullptr) return done(function, state, p, Outcome::no_memory, code);
+    if (words == nullptr) return {Outcome::no_memory, code};
     std::fill(words, words + 2 * members, 0);
     words[root_place] = p.call.bytes;
     Call call;
@@ -330,7 +317,7 @@ int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Co
     }
     outcome = within(state, call);
   }
-  return done(function, state, p, outcome, code);
+  return {outcome, code};
 }
 
 }  // namespace nigh::mpi::coll

@@ -11,15 +11,20 @@
 
 namespace nigh::mpi::coll {
 
-int hierarchical_barrier(Function function, CommState& state);
-int hierarchical_bcast(Function function, CommState& state, Prepared& p);
-int hierarchical_allgather(Function function, CommState& state, Prepared& p);
-int hierarchical_alltoall(Function function, CommState& state, Prepared& p);
-// The arguments as MPI has them; `p` was prepared from them.
-int hierarchical_reduce(Function function, CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
-                        MPI_Op op);
-int hierarchical_allreduce(Function function, CommState& state, Prepared& p, MPI_Count count,
-                           MPI_Datatype type, MPI_Op op);
+// The end of a call: of our part, and the code of the library's between the leaders.
+struct Ended {
+  message::Outcome outcome = message::Outcome::ok;
+  int code = MPI_SUCCESS;
+};
+int report(const CommState& state, Ended ended);
+
+// `p` was prepared from the arguments, which reductions need as MPI has them, too.
+Ended hierarchical_barrier(CommState& state);
+Ended hierarchical_bcast(CommState& state, Prepared& p);
+Ended hierarchical_allgather(CommState& state, Prepared& p);
+Ended hierarchical_alltoall(CommState& state, Prepared& p);
+Ended hierarchical_reduce(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op);
+Ended hierarchical_allreduce(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op);
 bool commutes(MPI_Op op);
 
 // Above it the libraries scatter and gather the operands of MPI_Allreduce, and as many bytes go between nodes
@@ -47,12 +52,11 @@ inline bool leaders_pay_for_blocks(const CommState& state, std::size_t block) {
 }
 
 // MPI_Alltoall. Beyond 1 KiB the leaders' copies cost more than the libraries' many messages; and a leader
-// has all that the members of its node send in memory.
+// has all that the members of its node send in memory, twice.
 inline bool leaders_pay_for_exchange(const CommState& state, std::size_t block) {
   constexpr std::size_t most_block = 1024, most_of_leader = std::size_t{16} << 20;
-  const auto size = static_cast<std::size_t>(state.size),
-             nodes = static_cast<std::size_t>(state.hierarchy->nodes);
-  return block <= most_block && block * size * size / nodes <= most_of_leader;
+  const auto vector = block * static_cast<std::size_t>(state.size);
+  return block <= most_block && vector * static_cast<std::size_t>(state.hierarchy->largest) <= most_of_leader;
 }
 
 inline void place(Prepared& p, const CommState& state) {
@@ -67,9 +71,27 @@ inline Reason reason_of_sum(const Prepared& p, Reason reason, MPI_Op op) {
   return process().reproducible && depends_on_order(*p.call.combine) ? Reason::order : Reason::covered;
 }
 
-template <class Bytes, class Library>
-int hand_on(Function function, Reason reason, const CommState& state, Bytes bytes, Library library) {
-  if (reason == Reason::covered) reason = Reason::other;
+// `prepare` fills a Prepared or says why not, `run` does it, `library` is the call as it came, `bytes` what
+// it brings.
+template <class Prepare, class Run, class Bytes, class Library>
+int in_two_steps(Function function, CommState& state, Prepare prepare, Run run, Bytes bytes,
+                 Library library) {
+  Reason reason;
+  Ended ended;
+  {  // nothing is held while the library is at work, nor when an error is raised
+    Prepared p;
+    place(p, state);
+    reason = prepare(p);
+    if (reason == Reason::covered && p.bad_buffer) reason = Reason::other;
+    if (reason == Reason::covered) {
+      if (p.no_memory)
+        ended.outcome = message::Outcome::no_memory;
+      else if (!p.nothing)
+        ended = run(p);
+      count(function, reason, received(p));
+    }
+  }
+  if (reason == Reason::covered) return report(state, ended);
   count(function, reason);
   const int error = library();
   if (error == MPI_SUCCESS) count_bytes(function, reason, bytes(members_of(state.comm)));
@@ -78,62 +100,68 @@ int hand_on(Function function, Reason reason, const CommState& state, Bytes byte
 
 template <class Library>
 int hierarchical_Barrier(Function function, CommState& state, Library /*library*/) {
-  return hierarchical_barrier(function, state);
+  const Ended ended = hierarchical_barrier(state);
+  count(function, Reason::covered);
+  return report(state, ended);
 }
 
 template <class Count, class Bytes, class Library>
 int hierarchical_Bcast(Function function, CommState& state, void* buffer, Count count, MPI_Datatype type,
                        int root, Bytes bytes, Library library) {
-  Prepared p;
-  place(p, state);
-  const Reason reason = prepare_Bcast(p, buffer, count, type, root);
-  if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
-  return hierarchical_bcast(function, state, p);
+  return in_two_steps(
+      function, state, [&](Prepared& p) { return prepare_Bcast(p, buffer, count, type, root); },
+      [&](Prepared& p) { return hierarchical_bcast(state, p); }, bytes, library);
 }
 
 template <class Count, class Bytes, class Library>
 int hierarchical_Allgather(Function function, CommState& state, const void* send, Count send_count,
                            MPI_Datatype send_type, void* receive, Count receive_count,
                            MPI_Datatype receive_type, Bytes bytes, Library library) {
-  Prepared p;
-  place(p, state);
-  Reason reason = prepare_Allgather(p, send, send_count, send_type, receive, receive_count, receive_type);
-  if (reason == Reason::covered && !leaders_pay_for_blocks(state, p.call.bytes)) reason = Reason::distant;
-  if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
-  return hierarchical_allgather(function, state, p);
+  return in_two_steps(
+      function, state,
+      [&](Prepared& p) {
+        if (!leaders_pay_for_blocks(state, bytes_of_elements(receive_count, receive_type)))
+          return Reason::distant;
+        return prepare_Allgather(p, send, send_count, send_type, receive, receive_count, receive_type);
+      },
+      [&](Prepared& p) { return hierarchical_allgather(state, p); }, bytes, library);
 }
 
 template <class Count, class Bytes, class Library>
 int hierarchical_Alltoall(Function function, CommState& state, const void* send, Count send_count,
                           MPI_Datatype send_type, void* receive, Count receive_count,
                           MPI_Datatype receive_type, Bytes bytes, Library library) {
-  Prepared p;
-  place(p, state);
-  Reason reason = prepare_Alltoall(p, send, send_count, send_type, receive, receive_count, receive_type);
-  if (reason == Reason::covered && !leaders_pay_for_exchange(state, p.call.bytes)) reason = Reason::distant;
-  if (reason != Reason::covered || p.bad_buffer) return hand_on(function, reason, state, bytes, library);
-  return hierarchical_alltoall(function, state, p);
+  return in_two_steps(
+      function, state,
+      [&](Prepared& p) {
+        if (!leaders_pay_for_exchange(state, bytes_of_elements(receive_count, receive_type)))
+          return Reason::distant;
+        return prepare_Alltoall(p, send, send_count, send_type, receive, receive_count, receive_type);
+      },
+      [&](Prepared& p) { return hierarchical_alltoall(state, p); }, bytes, library);
 }
 
 template <class Count, class Bytes, class Library>
 int hierarchical_Reduce(Function function, CommState& state, const void* send, void* receive, Count count,
                         MPI_Datatype type, MPI_Op op, int root, Bytes bytes, Library library) {
-  Prepared p;
-  place(p, state);
-  const Reason reason = reason_of_sum(p, prepare_Reduce(p, send, receive, count, type, op, root), op);
-  if (reason != Reason::covered) return hand_on(function, reason, state, bytes, library);
-  return hierarchical_reduce(function, state, p, count, type, op);
+  return in_two_steps(
+      function, state,
+      [&](Prepared& p) {
+        return reason_of_sum(p, prepare_Reduce(p, send, receive, count, type, op, root), op);
+      },
+      [&](Prepared& p) { return hierarchical_reduce(state, p, count, type, op); }, bytes, library);
 }
 
 template <class Count, class Bytes, class Library>
 int hierarchical_Allreduce(Function function, CommState& state, const void* send, void* receive, Count count,
                            MPI_Datatype type, MPI_Op op, Bytes bytes, Library library) {
-  Prepared p;
-  place(p, state);
-  Reason reason = reason_of_sum(p, prepare_Allreduce(p, send, receive, count, type, op), op);
-  if (reason == Reason::covered && !leaders_pay(state, p.call.bytes)) reason = Reason::distant;
-  if (reason != Reason::covered) return hand_on(function, reason, state, bytes, library);
-  return hierarchical_allreduce(function, state, p, count, type, op);
+  return in_two_steps(
+      function, state,
+      [&](Prepared& p) {
+        if (!leaders_pay(state, bytes_of_elements(count, type))) return Reason::distant;
+        return reason_of_sum(p, prepare_Allreduce(p, send, receive, count, type, op), op);
+      },
+      [&](Prepared& p) { return hierarchical_allreduce(state, p, count, type, op); }, bytes, library);
 }
 
 }  // namespace nigh::mpi::coll

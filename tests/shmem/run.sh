@@ -99,7 +99,7 @@ case $case in
     done
     gcc -O2 -fPIC -shared -Wall -Werror "$here/count.c" -o "$out.count.so" || fail "gcc"
     for way in messages windows; do
-      told=$(NIGH_SHMEM_BYTES=$way LD_PRELOAD=$out.count.so nodes "$kind" 2 "$out" exit 0 2>&1)
+      told=$(NIGH_SHMEM_BYTES=$way LD_PRELOAD=$out.count.so nodes "$kind" 2 "$out" exit 0 2>&1) || fail "$way: status $?: $told"
       made=$(echo "$told" | grep -c "^MPI_Win_create")
       if [ $way = messages ]; then [ "$made" = 0 ]; else [ "$made" -ge 2 ]; fi || fail "$way: $made windows: $told"
     done ;;

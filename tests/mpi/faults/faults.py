@@ -313,7 +313,8 @@ def killed_as_a_whole(fault):
     for milliseconds in (5, 15, 30, 50, 80, 120, 170, 230, 300, 400, 500, 650, 800, 1000):
         mark = f"NIGH_TESTRUN={uuid.uuid4().hex}"
         before = (shared_memory(), set(os.listdir(fault.jobs.folder)), mounts())
-        environment = {**fault.jobs.environment(), "NIGH_TESTRUN": mark.split("=")[1]}
+        environment = {**fault.jobs.environment(), "NIGH_TESTRUN": mark.split("=")[1],
+                       "OMPI_MCA_btl_vader_backing_directory": str(fault.jobs.folder)}  # what the library leaves goes with it
         process = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(milliseconds / 1000)
