@@ -82,7 +82,7 @@ _nigh() {
     compare) options="--run --time --precision --check --json" ;;
     run) options="--only --off --ranks --bind --mpi --auto-hybrid --transpose --nodes --cores --share --watch --memory --teams --mask --machine --explain --explain-file --json --dry-run --keep-env --quiet --interleave --weighted-interleave --membind --preferred --huge-pages --threads --record --rank-map --gpus --web --no-profile" ;;
     bench) options="--runtime --teams --size --threads --library --samples --subjects --timeout --save --quick --json
-      nested-stream nested-sync geothermal nested-overhead mpi queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model transpose-steps" ;;
+      nested-stream nested-sync geothermal nested-overhead mpi mpi-nodes queues alloc copy transpose fft kneighbor pingpong self-message false-sharing stencil molecules slide5 placement transpose-model transpose-steps" ;;
     report) options="--out --perfetto --bench --peers --trace --account --machine --no-run --summary --json" ;;
     watch) options="--pid --all --apply --advise --policy --pages --interval --cost --duration --memory --machine --log --listen --web
       --meters --demo --undo --json --quiet" ;;

@@ -211,7 +211,7 @@ TEST(BenchCatalog, AnUnknownOneIsToldOfAll) {
   const std::string told = none.error().message;
   for (const BenchKind& kind : bench_kinds())
     EXPECT_NE(told.find(" " + kind.name + ","), std::string::npos) << kind.name << ": " << told;
-  for (const char* other : {"slide5", "transpose-model", "transpose-steps", "mpi: all of"})
+  for (const char* other : {"slide5", "transpose-model", "mpi-nodes", "transpose-steps", "mpi: all of"})
     EXPECT_NE(told.find(other), std::string::npos) << other << ": " << told;
 }
 

@@ -3,6 +3,7 @@
 #include "benchmark/catalog.hpp"
 
 #include "benchmark/model.hpp"
+#include "benchmark/nodes.hpp"
 #include "benchmark/steps.hpp"
 
 #include <fmt/format.h>
@@ -58,8 +59,8 @@ std::string bench_names() {
   std::vector<std::string> names;
   for (const BenchKind& kind : bench_kinds()) names.push_back(kind.name);
   for (const ModelBench& bench : model_benches()) names.push_back(bench.name);
-  names.push_back(steps_bench);
-  return fmt::format("{}, and mpi: all of mpi-...", fmt::join(names, ", "));
+  names.insert(names.end(), {nodes_bench, steps_bench});
+  return fmt::format("{}, and mpi: all of mpi-... that need no launcher's words", fmt::join(names, ", "));
 }
 
 Result<BenchKind> find_bench(const std::string& name) {

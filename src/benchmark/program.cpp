@@ -12,8 +12,6 @@
 
 namespace nigh::benchmark {
 
-using nlohmann::json;
-
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -41,7 +39,7 @@ std::string why_it_failed(const std::string& name, const sys::Finished& done, do
 }  // namespace
 
 Result<ProgramRun> parse_program_output(const std::string& text) {
-  json in = json::parse(report_line(text), nullptr, false);
+  nlohmann::json in = nlohmann::json::parse(report_line(text), nullptr, false);
   if (in.is_discarded() || !in.is_object()) return fail(Errc::io, "the program printed no report");
   try {
     ProgramRun out;
@@ -50,7 +48,7 @@ Result<ProgramRun> parse_program_output(const std::string& text) {
     in.at("verified").get_to(out.seen.verified);
     in.at("errors").get_to(out.seen.errors);
     out.seen.moves = in.value("moves", 0);
-    for (const json& result : in.at("results")) {
+    for (const nlohmann::json& result : in.at("results")) {
       double value = result.at("value").get<double>();
       out.seen.results.emplace_back(result.at("name").get<std::string>(), value);
       result.at("unit").get_to(out.seen.unit);
@@ -59,7 +57,7 @@ Result<ProgramRun> parse_program_output(const std::string& text) {
     }
     out.derivatives = in.value("derivatives", std::vector<double>{});
     return out;
-  } catch (const json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     return fail(Errc::io, std::string("the program's report can't be read: ") + error.what());
   }
 }

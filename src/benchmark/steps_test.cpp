@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "benchmark/nodes.hpp"
 #include "launch/ranks_run.hpp"
 #include "sys/os.hpp"
 
@@ -145,6 +146,21 @@ TEST_F(Launched, EachFailureIsASentence) {
     EXPECT_NE(run_transpose_steps(request).error().message.find("--size takes matrices"), std::string::npos)
         << size;
   }
+}
+
+TEST(Nodes, SubjectsHaveTheLaunchersWords) {
+  const std::vector<std::string> words = {"mpirun", "-n", "16", "--host", "a:8,b:8"};
+  const auto subjects = nodes_subjects("openmpi", words, "/x/nigh");
+  ASSERT_EQ(subjects.size(), 3U);
+  EXPECT_EQ(subjects[0].name, "nigh");
+  EXPECT_EQ(subjects[0].prefix, (std::vector<std::string>{"/x/nigh", "run", "--quiet", "--only", "mpi", "--",
+                                                          "mpirun", "-n", "16", "--host", "a:8,b:8"}));
+  EXPECT_EQ(subjects[1].name, "library");
+  EXPECT_EQ(subjects[1].prefix, words);
+  EXPECT_FALSE(subjects[1].environment.contains("OMPI_MCA_coll_han_priority"));
+  EXPECT_EQ(subjects[2].prefix, words);
+  EXPECT_TRUE(subjects[2].environment.contains("OMPI_MCA_coll_han_priority"));
+  EXPECT_EQ(nodes_subjects("mpich", words, "/x/nigh").size(), 2U);
 }
 
 }  // namespace

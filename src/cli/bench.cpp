@@ -13,6 +13,7 @@
 #include "benchmark/catalog.hpp"
 #include "benchmark/fingerprint.hpp"
 #include "benchmark/model.hpp"
+#include "benchmark/nodes.hpp"
 #include "benchmark/runner.hpp"
 #include "benchmark/steps.hpp"
 #include "benchmark/table.hpp"
@@ -30,7 +31,7 @@ namespace {
 struct BenchOptions {
   std::string name, runtime = "both", teams, save, size;
   std::vector<std::string> subjects;
-  std::string library;  // of transpose-steps, as threads
+  std::string library;  // of mpi-nodes and transpose-steps
   int samples = 5, threads = 0;
   double timeout = 300;
   bool quick = false, json = false;
@@ -41,6 +42,8 @@ void list_benches() {
     fmt::print("{:<16} {}\n", kind.name, kind.title);
   for (const benchmark::ModelBench& bench : benchmark::model_benches())
     fmt::print("{:<16} {}\n", bench.name, bench.title);
+  fmt::print("{:<16} {}\n", benchmark::nodes_bench,
+             "collectives on ranks of a launcher (-- mpirun -n 16 --host a:8,b:8), on several nodes");
   fmt::print("{:<16} {}\n", benchmark::steps_bench,
              "the three steps on ranks of a launcher (-- mpirun -n 8), timed and predicted");
 }
@@ -119,7 +122,8 @@ Result<void> check_subjects(const benchmark::BenchRequest& request) {
   return {};
 }
 
-void show_progress(benchmark::BenchRequest& request) {
+template <class Request>
+void show_progress(Request& request) {
   if (isatty(STDERR_FILENO) == 0) return;
   request.progress = [](double share, const std::string& what) {
     std::fprintf(stderr, "\r\033[K%3.0f%%  %s", 100 * share, what.c_str());
@@ -135,6 +139,9 @@ int show(const BenchOptions& options, const benchmark::BenchFile& file) {
     fmt::print("{}", steps_table(file));
   else if (benchmark::is_model_bench(options.name))
     fmt::print("{}", model_table(file));
+  else if (options.name == benchmark::nodes_bench)
+    fmt::print("{} ranks on {} node{}\n{}", file.machine.value("ranks", 0), file.machine.value("nodes", 0),
+               file.machine.value("nodes", 0) == 1 ? "" : "s", bench_table(file, isatty(STDOUT_FILENO) != 0));
   else
     fmt::print("{}\n{}", benchmark::fingerprint_line(file.machine),
                bench_table(file, isatty(STDOUT_FILENO) != 0));
@@ -219,12 +226,38 @@ int launched(const BenchOptions& options) {
   return file.error().code == Errc::invalid ? 2 : 1;
 }
 
+// The jobs of `nigh bench mpi-nodes -- mpirun -n 16 --host a:8,b:8`.
+int on_nodes(const BenchOptions& options) {
+  if (!options.teams.empty() || options.threads != 0 || options.runtime != "both") {
+    report_failure("bench",
+                   "--teams, --threads and --runtime are not mpi-nodes'; the launcher's words say it");
+    return 2;
+  }
+  auto self = sys::own_executable();
+  if (!self) return report_failure("bench", self.error().message);
+  benchmark::NodesRequest request{.launcher = program_words(),
+                                  .library = options.library,
+                                  .subjects = options.subjects,
+                                  .sizes = options.size,
+                                  .samples = options.samples,
+                                  .quick = options.quick,
+                                  .timeout_seconds = options.timeout,
+                                  .nigh = *self};
+  show_progress(request);
+  auto file = run_mpi_nodes(request);
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  if (file) return show(options, *file);
+  report_failure("bench", file.error().message);
+  return file.error().code == Errc::invalid ? 2 : 1;
+}
+
 int bench(const BenchOptions& options) {
   if (options.name.empty()) return list_benches(), 0;
   if (options.name == benchmark::steps_bench) return launched(options);
+  if (options.name == benchmark::nodes_bench) return on_nodes(options);
   if (!program_words().empty()) {
-    report_failure("bench", fmt::format("{} starts its programs itself; words after -- go with {}",
-                                        options.name, benchmark::steps_bench));
+    report_failure("bench", fmt::format("{} starts its programs itself; words after -- go with {} and {}",
+                                        options.name, benchmark::nodes_bench, benchmark::steps_bench));
     return 2;
   }
   if (benchmark::is_model_bench(options.name)) return compute(options);
@@ -263,13 +296,16 @@ void add_bench(CLI::App& app, int& status) {
   command->add_option(
       "--teams", options->teams,
       "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, producers or PEs, such as 2,4");
-  command->add_option("--size", options->size, "Matrices of transpose-steps, such as 1024x1024,1000x600");
+  command->add_option(
+      "--size", options->size,
+      "Matrices of transpose-steps, such as 1024x1024,1000x600; bytes of mpi-nodes, such as 8,65536");
   command
       ->add_option("--threads", options->threads,
                    "Threads of a rank of transpose-steps (default: all CPUs of a node)")
       ->check(CLI::Range(1, 1024));
   command
-      ->add_option("--library", options->library, "The launcher's MPI for transpose-steps: openmpi or mpich")
+      ->add_option("--library", options->library,
+                   "The launcher's MPI for mpi-nodes and transpose-steps: openmpi or mpich")
       ->check(CLI::IsMember({"openmpi", "mpich"}));
   command->add_option("--samples", options->samples, "Samples of each subject, taken in turn (default 5)")
       ->check(CLI::Range(1, 10000));

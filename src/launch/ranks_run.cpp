@@ -38,15 +38,17 @@ std::string first_words(const std::string& text, const std::string& program) {
   return text.substr(at, text.find('\n', at) - at);
 }
 
-Result<std::string> library_of(const RanksRequest& request) {
-  if (!request.library.empty()) return request.library;
-  std::string library = library_of_launcher(request.launcher.front());
+}  // namespace
+
+Result<std::string> library_of_ranks(const std::vector<std::string>& launcher, const std::string& said) {
+  if (launcher.empty()) return fail(Errc::invalid, "the words that start ranks are missing: -- mpirun -n 16");
+  if (!said.empty()) return said;
+  std::string library = library_of_launcher(launcher.front());
   if (!library.empty()) return library;
   return fail(Errc::invalid, fmt::format("'{}' does not say which MPI library it starts; give "
                                          "--library openmpi or --library mpich",
-                                         request.launcher.front()));
+                                         launcher.front()));
 }
-}  // namespace
 
 Result<std::string> find_own_program(const std::string& file) {
   std::vector<std::string> folders;
@@ -65,9 +67,7 @@ Result<std::string> find_own_program(const std::string& file) {
 }
 
 Result<std::vector<std::string>> run_on_ranks(const RanksRequest& request) {
-  if (request.launcher.empty())
-    return fail(Errc::invalid, "the words that start ranks are missing: -- mpirun -n 16");
-  auto library = library_of(request);
+  auto library = library_of_ranks(request.launcher, request.library);
   if (!library) return tl::unexpected(library.error());
   auto program = find_own_program(request.program + "-" + *library);
   if (!program) return tl::unexpected(program.error());
@@ -78,6 +78,7 @@ Result<std::vector<std::string>> run_on_ranks(const RanksRequest& request) {
   command.words = request.launcher;
   command.words.push_back(*program);
   command.words.insert(command.words.end(), request.words.begin(), request.words.end());
+  for (const auto& [name, value] : request.environment) command.environment[name] = value;
   command.timeout_seconds = request.timeout_seconds;
   auto done = sys::run_command(command);
   if (!done) return tl::unexpected(done.error());

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Programs of nigh's on ranks that the user's launcher starts: `nigh machine --probe-mpi -- mpirun -n 16`,
-// `nigh bench transpose-steps -- srun -n 16`. The words are the user's; which library they are of follows
+// `nigh bench mpi-nodes -- srun -n 16`. The words are the user's; which library they are of follows
 // from the launcher's name, or is said; what the ranks print are lines of JSON among words of the launcher's.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,10 @@ struct RanksRequest {
   std::string lead;                // what its lines begin with
   std::size_t lines = 1;           // that one job prints
   double timeout_seconds = 120;
+  std::map<std::string, std::string> environment = {};  // beyond ours
 };
+// `said`, else by the launcher's name. Errors: invalid: no launcher, or it does not say.
+Result<std::string> library_of_ranks(const std::vector<std::string>& launcher, const std::string& said);
 // The lines. Errors: invalid: no launcher, none that is there, one whose library is not known or is another
 // (it starts as many jobs of one rank); io: it failed, with the first words that it or the program said;
 // unsupported: the program was not built.

@@ -278,10 +278,13 @@ NIGH_NEIGHBOR_FORMS(NIGH_NEIGHBORS_TOO, _c, MPI_Count, MPI_Aint)
 int nigh_mpi_Barrier(MPI_Comm comm) {
   const auto library = [&] { return real().Barrier(comm); };
   CommState* state = comm_state(comm);
-  if (has_levels(state)) [[unlikely]]
+  if (has_levels(state)) [[unlikely]] {
+    const Away away;
     return hierarchical_Barrier(Function::Barrier, *state, library);
+  }
   if (!ours(state)) [[unlikely]] {
     count(Function::Barrier, fate_of(state));
+    const Away away;
     return library();
   }
   constexpr message::Call call;

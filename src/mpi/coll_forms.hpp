@@ -67,13 +67,13 @@
   F(Scan, Iscan, SUFFIX, NIGH_ALLREDUCE(C))                                 \
   F(Exscan, Iexscan, SUFFIX, NIGH_ALLREDUCE(C))                             \
   F(Reduce_scatter, Ireduce_scatter, SUFFIX, NIGH_REDUCE_SCATTER(C))        \
-  F(Reduce_scatter_block, Ireduce_scatter_block, SUFFIX, NIGH_ALLREDUCE(C)) \
-  F(Gather, Igather, SUFFIX, NIGH_GATHER(C))                                \
+  L(Reduce_scatter_block, Ireduce_scatter_block, SUFFIX, NIGH_ALLREDUCE(C)) \
+  L(Gather, Igather, SUFFIX, NIGH_GATHER(C))                                \
   F(Gatherv, Igatherv, SUFFIX, NIGH_GATHERV(C, D))                          \
-  F(Scatter, Iscatter, SUFFIX, NIGH_GATHER(C))                              \
+  L(Scatter, Iscatter, SUFFIX, NIGH_GATHER(C))                              \
   F(Scatterv, Iscatterv, SUFFIX, NIGH_SCATTERV(C, D))                       \
   L(Allgather, Iallgather, SUFFIX, NIGH_ALLGATHER(C))                       \
-  F(Allgatherv, Iallgatherv, SUFFIX, NIGH_ALLGATHERV(C, D))                 \
+  L(Allgatherv, Iallgatherv, SUFFIX, NIGH_ALLGATHERV(C, D))                 \
   L(Alltoall, Ialltoall, SUFFIX, NIGH_ALLGATHER(C))                         \
   F(Alltoallv, Ialltoallv, SUFFIX, NIGH_ALLTOALLV(C, D))                    \
   F(Alltoallw, Ialltoallw, SUFFIX, NIGH_ALLTOALLW(C, D))

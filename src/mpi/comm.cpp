@@ -126,8 +126,9 @@ void drop_state(CommState& state) {
     if (entry.load(std::memory_order_relaxed) == &state) entry.store(&g_nobody, std::memory_order_release);
   }
   drop_group(state);
-  if (state.hierarchy && state.hierarchy->leaders != MPI_COMM_NULL)
-    real().Comm_free(&state.hierarchy->leaders);
+  if (state.hierarchy)
+    for (MPI_Comm* one : {&state.hierarchy->leaders, &state.hierarchy->columns})
+      if (*one != MPI_COMM_NULL) real().Comm_free(one);
   delete state.hierarchy;
   state.hierarchy = nullptr;
   state.coll = nullptr;

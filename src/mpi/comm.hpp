@@ -23,17 +23,19 @@ inline std::uintptr_t handle_bits(int handle) { return static_cast<unsigned>(han
 inline std::uintptr_t handle_bits(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
 // A communicator over several nodes whose members all have us (census.hpp): CommState::group holds
-// the members on this node, in the order of their ranks; one leader a node talks to the others through the
-// library.
+// the members on this node, in the order of their ranks; one leader a node, or each member as one of a
+// column, talks to the other nodes through the library.
 struct Hierarchy {
   MPI_Comm leaders =
       MPI_COMM_NULL;  // the first member of each node, in the order of the nodes; null on all others
+  MPI_Comm columns = MPI_COMM_NULL;  // the members at my place of all nodes; made when first needed
   int nodes = 0;
   int node = 0;               // mine
   std::vector<int> node_of;   // member -> node, numbered by their first members
   std::vector<int> local_of;  // member -> its place among the members of its node
   std::vector<int> members;   // the members on this node, ascending
   int largest = 0;            // members of the node that has the most
+  bool even = false;          // as many members on each node
   bool ordered = false;       // each node's members are consecutive ranks
 };
 

@@ -18,7 +18,7 @@
 namespace nigh::mpi {
 namespace {
 
-// A hierarchy costs two collectives of the library: it is for communicators that are used again and again.
+// A hierarchy costs collectives of the library: it is for communicators that are used again and again.
 constexpr int calls_before_levels = 8;
 
 // Groups that live at once: what a program with thousands of communicators can cost is bounded. Beyond that a
@@ -197,6 +197,7 @@ void number_nodes(const std::vector<Word>& words, int rank, Hierarchy& nodes) {
   }
   nodes.nodes = static_cast<int>(names.size());
   nodes.largest = *std::max_element(members_of.begin(), members_of.end());
+  nodes.even = std::equal(members_of.begin() + 1, members_of.end(), members_of.begin());
   nodes.node = nodes.node_of[static_cast<std::size_t>(rank)];
   for (std::size_t i = 0; i < words.size(); ++i)
     if (nodes.node_of[i] == nodes.node) nodes.members.push_back(static_cast<int>(i));

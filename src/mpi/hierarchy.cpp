@@ -1,12 +1,9 @@
 // Copyright (c) 2026, the nigh authors.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See hierarchy.hpp. The leader of a node is its first member: place 0 in the node's group, and the node's
-// number among the leaders. A node with one member has no group; its only member is its leader.
-#include "mpi/hierarchy.hpp"
-
-#include <algorithm>
-#include <cstring>
+// Collectives over several nodes that reduce, Barrier and Bcast: see hierarchy.hpp.
+#include "mpi/handlers.hpp"
+#include "mpi/hierarchy_steps.hpp"
 
 namespace nigh::mpi::coll {
 namespace {
@@ -14,31 +11,6 @@ namespace {
 using message::Call;
 using message::Kind;
 using message::Outcome;
-
-// The most that the library accepts at once.
-constexpr MPI_Count most = MPI_Count{1} << 30;
-
-// One call within the node; nothing to do for a member that is alone there.
-Outcome within(CommState& state, const Call& call) {
-  if (state.group == nullptr) return Outcome::ok;
-  Coll& coll = *coll_of(state);
-  coll.enter();
-  const Outcome outcome = coll.group->run(call);
-  coll.leave();
-  return outcome;
-}
-
-bool leads(const Hierarchy& levels) { return levels.leaders != MPI_COMM_NULL; }
-
-int own_place(const CommState& state) {
-  return state.hierarchy->local_of[static_cast<std::size_t>(state.rank)];
-}
-int place_of(const CommState& state, int rank) {
-  return state.hierarchy->local_of[static_cast<std::size_t>(rank)];
-}
-int node_of(const CommState& state, int rank) {
-  return state.hierarchy->node_of[static_cast<std::size_t>(rank)];
-}
 
 // The operand and the result of this node's part of a reduction. `where`: the leader's buffer for the result,
 // nullptr for one of our own; false: no memory.
@@ -66,96 +38,24 @@ struct NodeSum {
   }
 };
 
-Outcome bcast_within(CommState& state, void* data, std::size_t bytes, int root) {
-  Call call;
-  call.kind = Kind::bcast;
-  call.receive = data;
-  if (own_place(state) == root) call.send = data;
-  call.bytes = bytes;
-  call.root = root;
-  return within(state, call);
-}
-
-// Between the leaders. Never in place: MPICH 4.0 crashes then at roots other than 0, from 2 KiB on.
-int reduce_of_leaders(const Hierarchy& levels, int root_node, const char* from, char* to, const Prepared& p,
-                      MPI_Count count, MPI_Datatype type, MPI_Op op) {
+// Between nodes. Never in place: MPICH 4.0 crashes then at roots other than 0, from 2 KiB on.
+int reduce_between(MPI_Comm comm, int root_node, const char* from, char* to, MPI_Count count,
+                   std::size_t element, MPI_Datatype type, MPI_Op op) {
   int code = MPI_SUCCESS;
-  for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most) {
-    const std::size_t before = static_cast<std::size_t>(at) * p.call.combine->element_bytes;
+  for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most_elements) {
+    const std::size_t before = static_cast<std::size_t>(at) * element;
     code = real().Reduce(from + before, to != nullptr ? to + before : nullptr,
-                         static_cast<int>(std::min(most, count - at)), type, op, root_node, levels.leaders);
+                         static_cast<int>(std::min(most_elements, count - at)), type, op, root_node, comm);
   }
   return code;
 }
 
-// The ranks in the order of their nodes.
-struct NodeOrder {
-  int* ranks = nullptr;                      // by place in that order
-  int* begins = nullptr;                     // by node: the place of its first rank
-  int* counts = nullptr;                     // by node: its ranks
-  int *bytes = nullptr, *offsets = nullptr;  // by node, for the leaders' v-forms
-  bool equal = true;                         // nodes have as many ranks each
-  bool make(const CommState& state, Arrays& arrays, std::size_t unit) {
-    const Hierarchy& levels = *state.hierarchy;
-    const auto nodes = static_cast<std::size_t>(levels.nodes), size = static_cast<std::size_t>(state.size);
-    auto* const words = reinterpret_cast<int*>(arrays.take(4 * nodes + size));
-    if (words == nullptr) return false;
-    counts = words;
-    begins = counts + nodes;
-    bytes = begins + nodes;
-    offsets = bytes + nodes;
-    ranks = offsets + nodes;
-    std::fill(counts, counts + nodes, 0);
-    for (const int node : levels.node_of) ++counts[node];
-    for (std::size_t i = 0; i < nodes; ++i) {
-      begins[i] = i == 0 ? 0 : begins[i - 1] + counts[i - 1];
-      bytes[i] = counts[i] * static_cast<int>(unit);
-      offsets[i] = begins[i] * static_cast<int>(unit);
-      equal = equal && counts[i] == counts[0];
-    }
-    for (int rank = 0; rank < state.size; ++rank)
-      ranks[begins[node_of(state, rank)] + place_of(state, rank)] = rank;
-    return true;
-  }
-};
-
-// Between the leaders: the blocks of all ranks, in the order of their nodes at `blocks`, to the order of
-// ranks.
-int allgather_of_leaders(const CommState& state, const Prepared& p, const NodeOrder& order, char* blocks) {
-  MPI_Comm leaders = state.hierarchy->leaders;
-  const int code = order.equal ? real().Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, order.bytes[0],
-                                                  MPI_BYTE, leaders)
-                               : real().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, order.bytes,
-                                                   order.offsets, MPI_BYTE, leaders);
-  auto* const out = static_cast<char*>(p.call.receive);
-  for (std::size_t at = 0; at < static_cast<std::size_t>(state.size) && blocks != out; ++at)
-    std::memcpy(out + static_cast<std::size_t>(order.ranks[at]) * p.call.bytes, blocks + at * p.call.bytes,
-                p.call.bytes);
-  return code;
-}
-
-// Between the leaders: `vectors` has what each member on this node sends to each rank; put together for each
-// node, exchanged (`vectors` is overwritten), and put apart into what each member gets, in `results`. Blocks
-// between members of one node go the same way.
-int alltoall_of_leaders(const CommState& state, const NodeOrder& order, std::size_t block, char* vectors,
-                        char* results) {
-  const Hierarchy& levels = *state.hierarchy;
-  const std::size_t here = levels.members.size(), size = static_cast<std::size_t>(state.size);
-  char* out = results;
-  for (std::size_t at = 0; at < size; ++at)
-    for (std::size_t member = 0; member < here; ++member, out += block)
-      std::memcpy(out, vectors + (member * size + static_cast<std::size_t>(order.ranks[at])) * block, block);
-  const int code = order.equal ? real().Alltoall(results, order.bytes[0], MPI_BYTE, vectors, order.bytes[0],
-                                                 MPI_BYTE, levels.leaders)
-                               : real().Alltoallv(results, order.bytes, order.offsets, MPI_BYTE, vectors,
-                                                  order.bytes, order.offsets, MPI_BYTE, levels.leaders);
-  const char* in = vectors;
-  for (int node = 0; node < levels.nodes; ++node)
-    for (std::size_t member = 0; member < here; ++member)
-      for (int i = 0; i < order.counts[node]; ++i, in += block)
-        std::memcpy(
-            results + (member * size + static_cast<std::size_t>(order.ranks[order.begins[node] + i])) * block,
-            in, block);
+int allreduce_between(MPI_Comm comm, char* data, MPI_Count count, std::size_t element, MPI_Datatype type,
+                      MPI_Op op) {
+  int code = MPI_SUCCESS;
+  for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most_elements)
+    code = real().Allreduce(MPI_IN_PLACE, data + static_cast<std::size_t>(at) * element,
+                            static_cast<int>(std::min(most_elements, count - at)), type, op, comm);
   return code;
 }
 
@@ -199,91 +99,141 @@ Ended hierarchical_bcast(CommState& state, Prepared& p) {
   auto* data = static_cast<char*>(p.call.receive);
   if (here_first) outcome = bcast_within(state, data, p.call.bytes, root_place);
   const auto bytes = static_cast<MPI_Count>(p.call.bytes);
-  for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most)
-    code = real().Bcast(data + at, static_cast<int>(std::min(most, bytes - at)), MPI_BYTE, root_node,
+  for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most_elements)
+    code = real().Bcast(data + at, static_cast<int>(std::min(most_elements, bytes - at)), MPI_BYTE, root_node,
                         levels.leaders);
   if (!here_first && outcome == Outcome::ok) outcome = bcast_within(state, data, p.call.bytes, 0);
   if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
   return {outcome, code};
 }
 
+namespace {
+
+// Several leaders on each node: each member reduces a share of the elements, and the members at the same
+// place of all nodes, a column, reduce it between them. As many bytes go between nodes as by one leader, but
+// all members work.
+struct Shares {
+  std::size_t *bytes = nullptr, *offsets = nullptr;  // by place
+  Temporary mine;
+  std::size_t own = 0;  // bytes of mine
+  bool make(const CommState& state, Prepared& p, MPI_Count count) {
+    const std::size_t members = state.hierarchy->members.size(), element = p.call.combine->element_bytes;
+    const std::size_t all = static_cast<std::size_t>(count), share = (all + members - 1) / members;
+    bytes = p.arrays.take(2 * members);
+    if (bytes == nullptr || mine.take(share * element) == nullptr) return false;
+    offsets = bytes + members;
+    for (std::size_t i = 0; i < members; ++i) {
+      const std::size_t from = std::min(i * share, all);
+      offsets[i] = from * element;
+      bytes[i] = (std::min(from + share, all) - from) * element;
+    }
+    own = bytes[own_place(state)];
+    return true;
+  }
+  // The node's sum of each share, to its member.
+  Outcome reduce(CommState& state, const Prepared& p) const {
+    Call call = p.call;
+    call.kind = Kind::reduce_scatter;
+    call.root = 0;
+    if (call.send == message::in_place) call.send = p.call.receive;
+    call.receive = mine.data();
+    call.receive_bytes = bytes;
+    call.receive_offsets = offsets;
+    call.bytes = own;
+    return within(state, call);
+  }
+  // All shares, to every member or to the one at place `root`.
+  Outcome gather(CommState& state, void* to, Kind kind, int root) const {
+    Call call;
+    call.kind = kind;
+    call.root = root;
+    call.send = mine.data();
+    call.bytes = own;
+    if (kind == Kind::allgather || own_place(state) == root) {
+      call.receive = to;
+      call.receive_bytes = bytes;
+      call.receive_offsets = offsets;
+    }
+    return within(state, call);
+  }
+};
+
+// The columns' communicator, made when first needed. Without it the calls go on by the leaders or are the
+// library's.
+bool has_columns(const CommState& state) {
+  Hierarchy& levels = *state.hierarchy;
+  if (levels.columns != MPI_COMM_NULL) return true;
+  MPI_Errhandler kept = MPI_ERRHANDLER_NULL;
+  if (real().Comm_get_errhandler(state.comm, &kept) != MPI_SUCCESS) return levels.even = false;
+  real().Comm_set_errhandler(state.comm, errors_return());
+  const int error = real().Comm_split(state.comm, own_place(state), levels.node, &levels.columns);
+  real().Comm_set_errhandler(state.comm, kept);
+  real().Errhandler_free(&kept);
+  if (error != MPI_SUCCESS) return levels.even = false;
+  real().Comm_set_errhandler(levels.columns, errors_return());
+  return true;
+}
+
+Ended allreduce_in_columns(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  const std::size_t element = p.call.combine->element_bytes;
+  Shares shares;
+  if (!shares.make(state, p, count)) return {Outcome::no_memory};
+  int code = MPI_SUCCESS;
+  Outcome outcome = shares.reduce(state, p);
+  if (outcome == Outcome::ok)
+    code = allreduce_between(state.hierarchy->columns, shares.mine.data(),
+                             static_cast<MPI_Count>(shares.own / element), element, type, op);
+  if (outcome == Outcome::ok) outcome = shares.gather(state, p.call.receive, Kind::allgather, 0);
+  return {outcome, code};
+}
+
+Ended reduce_in_columns(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  const Hierarchy& levels = *state.hierarchy;
+  const int root_node = node_of(state, p.call.root);
+  const bool mine = levels.node == root_node;
+  const std::size_t element = p.call.combine->element_bytes;
+  Shares shares;
+  Temporary total;
+  if (!shares.make(state, p, count) || (mine && total.take(shares.own) == nullptr))
+    return {Outcome::no_memory};
+  int code = MPI_SUCCESS;
+  Outcome outcome = shares.reduce(state, p);
+  const auto elements = static_cast<MPI_Count>(shares.own / element);
+  // The leaders' part of a large one is faster as an Allreduce, whose links all carry as much.
+  if (outcome == Outcome::ok && p.call.bytes > most_to_one_node)
+    code = allreduce_between(levels.columns, shares.mine.data(), elements, element, type, op);
+  else if (outcome == Outcome::ok)
+    code = reduce_between(levels.columns, root_node, shares.mine.data(), mine ? total.data() : nullptr,
+                          elements, element, type, op);
+  if (outcome == Outcome::ok && mine) {
+    if (p.call.bytes <= most_to_one_node) std::memcpy(shares.mine.data(), total.data(), shares.own);
+    outcome = shares.gather(state, p.call.receive, Kind::gather, place_of(state, p.call.root));
+  }
+  return {outcome, code};
+}
+
+}  // namespace
+
 Ended hierarchical_allreduce(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  if (in_columns(state, p.call.bytes) && has_columns(state))
+    return allreduce_in_columns(state, p, count, type, op);
   NodeSum sum;
   Outcome outcome = sum.make(state, p, p.call.receive) ? Outcome::ok : Outcome::no_memory;
   if (outcome == Outcome::ok) outcome = within(state, sum.call);
   int code = MPI_SUCCESS;
   if (outcome == Outcome::ok && leads(*state.hierarchy)) {
     if (state.group == nullptr) sum.alone();
-    for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most)
-      code = real().Allreduce(
-          MPI_IN_PLACE, sum.result + static_cast<std::size_t>(at) * p.call.combine->element_bytes,
-          static_cast<int>(std::min(most, count - at)), type, op, state.hierarchy->leaders);
+    code = allreduce_between(state.hierarchy->leaders, sum.result, count, p.call.combine->element_bytes, type,
+                             op);
   }
   if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, p.call.bytes, 0);
   return {outcome, code};
 }
 
-// To the leaders, between them, and all of it to the others.
-Ended hierarchical_allgather(CommState& state, Prepared& p) {
-  const Hierarchy& levels = *state.hierarchy;
-  const bool leader = leads(levels);
-  const std::size_t block = p.call.bytes, all = block * static_cast<std::size_t>(state.size);
-  const char* own = static_cast<const char*>(p.call.receive) + static_cast<std::size_t>(state.rank) * block;
-  NodeOrder order;
-  Temporary temporary;
-  char* blocks = nullptr;
-  int code = MPI_SUCCESS;
-  Call call;
-  call.kind = Kind::gather;
-  call.bytes = block;
-  call.send = p.call.send != message::in_place ? p.call.send : own;
-  if (leader) {
-    blocks = static_cast<char*>(levels.ordered ? p.call.receive : temporary.take(all));
-    if (blocks == nullptr || !order.make(state, p.arrays, block)) return {Outcome::no_memory, code};
-    call.receive = blocks + order.offsets[levels.node];
-    if (call.send == call.receive)
-      call.send = message::in_place;
-    else if (state.group == nullptr)
-      std::memcpy(call.receive, call.send, block);
-  }
-  Outcome outcome = within(state, call);
-  if (outcome == Outcome::ok && leader) code = allgather_of_leaders(state, p, order, blocks);
-  if (outcome == Outcome::ok) outcome = bcast_within(state, p.call.receive, all, 0);
-  if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
-  return {outcome, code};
-}
-
-Ended hierarchical_alltoall(CommState& state, Prepared& p) {
-  const Hierarchy& levels = *state.hierarchy;
-  const bool leader = leads(levels);
-  const std::size_t vector = p.call.bytes * static_cast<std::size_t>(state.size);
-  const std::size_t here = levels.members.size();
-  NodeOrder order;
-  Temporary vectors, results;
-  int code = MPI_SUCCESS;
-  if (leader && (vectors.take(here * vector) == nullptr || results.take(here * vector) == nullptr ||
-                 !order.make(state, p.arrays, here * p.call.bytes)))
-    return {Outcome::no_memory, code};
-  Call to_leader, from_leader;
-  to_leader.kind = Kind::gather;
-  from_leader.kind = Kind::scatter;
-  to_leader.bytes = from_leader.bytes = vector;
-  to_leader.send = p.call.send == message::in_place ? p.call.receive : p.call.send;
-  to_leader.receive = vectors.data();
-  from_leader.send = results.data();
-  from_leader.receive = p.call.receive;
-  if (state.group == nullptr) std::memcpy(to_leader.receive, to_leader.send, vector);
-  Outcome outcome = within(state, to_leader);
-  if (outcome == Outcome::ok && leader)
-    code = alltoall_of_leaders(state, order, p.call.bytes, vectors.data(), results.data());
-  if (outcome == Outcome::ok) outcome = within(state, from_leader);
-  if (state.group == nullptr) std::memcpy(from_leader.receive, from_leader.send, vector);
-  if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
-  return {outcome, code};
-}
-
 // Within nodes to the leaders, between them to that of the root's node, which hands it to the root.
 Ended hierarchical_reduce(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  if (in_columns(state, p.call.bytes) && has_columns(state))
+    return reduce_in_columns(state, p, count, type, op);
   const Hierarchy& levels = *state.hierarchy;
   const int root = p.call.root, root_node = node_of(state, root), root_place = place_of(state, root);
   const bool mine = levels.node == root_node;
@@ -298,25 +248,47 @@ Ended hierarchical_reduce(CommState& state, Prepared& p, MPI_Count count, MPI_Da
   int code = MPI_SUCCESS;
   if (outcome == Outcome::ok && leads(levels)) {
     if (state.group == nullptr) sum.alone();
-    code = reduce_of_leaders(levels, root_node, sum.result, total, p, count, type, op);
+    code = reduce_between(levels.leaders, root_node, sum.result, total, count, p.call.combine->element_bytes,
+                          type, op);
   }
-  if (outcome == Outcome::ok && mine && root_place != 0) {  // a scatter in which only the root gets something
-    const std::size_t members = levels.members.size();
-    std::size_t* words = p.arrays.take(2 * members);
-    if (words == nullptr) return {Outcome::no_memory, code};
-    std::fill(words, words + 2 * members, 0);
-    words[root_place] = p.call.bytes;
-    Call call;
-    call.kind = Kind::scatter;
-    call.send = total;
-    call.receive = own_place(state) == 0 ? const_cast<void*>(message::in_place) : p.call.receive;
-    call.bytes = own_place(state) == root_place ? p.call.bytes : 0;
-    if (own_place(state) == 0) {
-      call.send_bytes = words;
-      call.send_offsets = words + members;
-    }
-    outcome = within(state, call);
+  if (outcome == Outcome::ok && mine && root_place != 0)
+    outcome = hand_to_member(state, p.arrays, root_place, total, p.call.receive, p.call.bytes);
+  return {outcome, code};
+}
+
+// Only where each node's ranks follow each other: a node's part of the sum is then one piece.
+Ended hierarchical_reduce_scatter_block(CommState& state, Prepared& p, MPI_Count count, MPI_Datatype type,
+                                        MPI_Op op) {
+  const Hierarchy& levels = *state.hierarchy;
+  const std::size_t block = p.call.bytes, all = block * static_cast<std::size_t>(state.size);
+  const bool leader = leads(levels);
+  NodeOrder order;
+  Temporary sum, here;
+  if (leader && (sum.take(all) == nullptr || here.take(block * levels.members.size()) == nullptr ||
+                 !order.make(state, p.arrays, [](int) { return 1; })))
+    return {Outcome::no_memory};
+  Call call;
+  call.kind = Kind::reduce;
+  call.bytes = all;
+  call.combine = p.call.combine;
+  call.send = p.call.send == message::in_place ? p.call.receive : p.call.send;
+  call.receive = sum.data();
+  Outcome outcome = within(state, call);
+  int code = MPI_SUCCESS;
+  if (outcome == Outcome::ok && leader) {
+    const void* const operand = state.group != nullptr ? sum.data() : call.send;
+    for (int node = 0; node < levels.nodes; ++node) order.counts[node] *= static_cast<int>(count);
+    code = order.equal
+               ? real().Reduce_scatter_block(operand, here.data(), order.counts[0], type, op, levels.leaders)
+               : real().Reduce_scatter(operand, here.data(), order.counts, type, op, levels.leaders);
   }
+  Call back;
+  back.kind = Kind::scatter;
+  back.bytes = block;
+  back.send = here.data();
+  back.receive = p.call.receive;
+  if (outcome == Outcome::ok) outcome = within(state, back);
+  if (outcome == Outcome::ok && state.group == nullptr) std::memcpy(p.call.receive, here.data(), block);
   return {outcome, code};
 }
 

@@ -30,6 +30,8 @@ constexpr std::size_t most_bytes_kept = 8 << 20;  // of them, but for the latest
 constexpr std::size_t most_of_before = 2000;      // events that a page which comes later is told
 constexpr std::size_t most_bytes_of_before = 4 << 20;
 constexpr auto last_words = std::chrono::seconds(2);  // a busy machine may not run us sooner
+// A page whose connection is lost comes again after a second (`retry` in its first message).
+constexpr auto return_time = std::chrono::milliseconds(1500);
 constexpr int threads = 32;        // connections that are served at once; a server-sent stream holds one
 constexpr int most_requests = 16;  // more than these at once, without streams, are a crowd
 constexpr std::size_t most_at_once = 16384;  // bytes written before we look whether it is time to end
@@ -95,20 +97,37 @@ struct Hub {
   Messages before{most_of_before, most_bytes_of_before};  // events, and documents
   std::string json = "{}", metrics;
   std::atomic<int> listeners{0};
+  static constexpr std::uint64_t no_end = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> after_last{no_end};      // a listener that is at this message has heard the end
+  int away = 0;                                       // pages that were lost and may come again
+  std::chrono::steady_clock::time_point latest_loss;  // both under `lock`
   std::atomic<bool> closing{false};
   std::chrono::steady_clock::time_point closed;  // when that began
   std::atomic<bool> ended{false};                // nobody listens (any more)
   std::unique_ptr<FeedGuard> watchman;
 
-  void publish(const std::string& message, bool for_later) {
+  void publish(const std::string& message, bool for_later, bool is_last) {
     const std::lock_guard guard(lock);
     history.add(message);
     if (for_later && !page.html.empty()) before.add(message);
+    if (is_last) after_last = history.end();
     news.notify_all();
   }
 
   [[nodiscard]] bool is_late() const {
     return closing && std::chrono::steady_clock::now() - closed > last_words;
+  }
+
+  // True while a page that was lost a moment ago may still come again, to hear the end.
+  [[nodiscard]] bool is_awaited() {
+    const std::lock_guard guard(lock);
+    return away > 0 && after_last != no_end && std::chrono::steady_clock::now() - latest_loss < return_time;
+  }
+  void lost() {
+    const std::lock_guard guard(lock);
+    if (std::chrono::steady_clock::now() - latest_loss > return_time) away = 0;
+    ++away;
+    latest_loss = std::chrono::steady_clock::now();
   }
 
   // The next messages for a listener that has seen all before `at`; an empty one keeps the line alive.
@@ -182,17 +201,20 @@ struct Hub {
       return;
     }
     std::string first;
+    // Only a page comes again where its connection was lost before the end.
+    auto is_told = std::make_shared<bool>(request.get_param_value("all") != "1" || page.html.empty());
     {
       const std::lock_guard guard(lock);
       const bool all = request.get_param_value("all") == "1";
+      ++listeners;
+      if (request.has_header("Last-Event-ID") && away > 0) --away;  // it has come again
       at = all || history.end() == 0 ? history.end() : history.end() - 1;
       if (all) first = hello + before.from(0);
     }
-    ++listeners;
     response.set_chunked_content_provider(
         "text/event-stream",
-        [this, at, messages = std::move(first), sent = std::size_t{0}](std::size_t,
-                                                                       httplib::DataSink& sink) mutable {
+        [this, at, is_told, messages = std::move(first), sent = std::size_t{0}](
+            std::size_t, httplib::DataSink& sink) mutable {
           if (is_late()) return false;
           if (sent == messages.size()) {
             sent = 0;
@@ -200,9 +222,12 @@ struct Hub {
           }
           const std::size_t piece = std::min(messages.size() - sent, most_at_once);
           sent += piece;
-          return sink.write(messages.data() + sent - piece, piece);
+          if (!sink.write(messages.data() + sent - piece, piece)) return false;
+          if (sent == messages.size() && at >= after_last) *is_told = true;
+          return true;
         },
-        [this, peer = request.remote_addr, port = request.remote_port](bool) {
+        [this, is_told, peer = request.remote_addr, port = request.remote_port](bool) {
+          if (!*is_told) lost();
           --listeners;
           watchman->end_stream(peer, port);
         });
@@ -218,13 +243,13 @@ class HttpFeed final : public Feed {
   void state(const std::string& json, const std::string& metrics) override;
   void log(const std::string& json_line) override { tell("log", json_line, true); }
   void document(const std::string& json) override { tell("document", json, true); }
-  void end(const std::string& json) override { tell("end", json, false); }
+  void end(const std::string& json) override { tell("end", json, true, true); }
   [[nodiscard]] bool is_heard() const override { return hub_->listeners > 0; }
   [[nodiscard]] const std::string& url() const override { return hub_->url; }
 
  private:
-  void tell(const char* kind, const std::string& json, bool for_later) {
-    hub_->publish(fmt::format("event: {}\ndata: {}\n\n", kind, json), for_later);
+  void tell(const char* kind, const std::string& json, bool for_later, bool is_last = false) {
+    hub_->publish(fmt::format("event: {}\ndata: {}\n\n", kind, json), for_later, is_last);
   }
   std::unique_ptr<Hub> hub_;
 };
@@ -237,7 +262,8 @@ HttpFeed::~HttpFeed() {
     hub_->news.notify_all();
   }
   // stop() ends streams in the middle of what they send.
-  while (hub_->listeners > 0 && !hub_->is_late()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  while ((hub_->listeners > 0 || hub_->is_awaited()) && !hub_->is_late())
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   // stop() before it runs would be forgotten.
   while (!hub_->server.is_running() && !hub_->ended)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -264,7 +290,8 @@ Result<std::unique_ptr<Feed>> Feed::open(const std::string& where, FeedPage page
   auto hub = std::make_unique<Hub>();
   hub->page = std::move(page);
   // A page that has lost its connection tells by it whether the feed is the one that it knew.
-  hub->hello = fmt::format("retry: 1000\nevent: hello\ndata: {{\"since\": {:.6f}}}\n\n", sys::unix_seconds());
+  hub->hello =
+      fmt::format("retry: 1000\nid: 1\nevent: hello\ndata: {{\"since\": {:.6f}}}\n\n", sys::unix_seconds());
   hub->serve();
   const std::string host = place->host();
   int bound = place->port;

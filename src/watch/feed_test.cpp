@@ -366,7 +366,8 @@ TEST(Feed, APageThatComesLaterIsToldOfBefore) {
   {
     Listener page(place_of(*feed), "?token=5ecret&all=1");
     ASSERT_TRUE(page.hears("event: document\ndata: 3\n\n"));
-    EXPECT_EQ(page.text().rfind("retry: 1000\nevent: hello\ndata: {\"since\": ", 0), 0U) << page.text();
+    EXPECT_EQ(page.text().rfind("retry: 1000\nid: 1\nevent: hello\ndata: {\"since\": ", 0), 0U)
+        << page.text();
     EXPECT_NE(page.text().find("\n\nevent: log\ndata: 1\n\nevent: document"), std::string::npos)
         << page.text();
     EXPECT_TRUE(feed->is_heard());
@@ -376,6 +377,31 @@ TEST(Feed, APageThatComesLaterIsToldOfBefore) {
     feed.reset();
     EXPECT_TRUE(page.hears("event: end\ndata: 5\n\n")) << "the last words are heard: " << page.text();
   }
+}
+
+TEST(Feed, APageThatLosesItsConnectionHearsTheEnd) {
+  auto feed = feed_here({"page", ""});
+  ASSERT_TRUE(feed);
+  const std::string url = feed->url();
+  {
+    Listener page(url, "?all=1");
+    ASSERT_TRUE(page.hears("hello"));
+  }
+  const double began = now();
+  while (feed->is_heard() && now() - began < 10) {
+    feed->log("1");  // into the closed connection
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  feed->end("5");
+  std::string text;
+  std::thread again([&] {  // as the page does, a second later
+    std::this_thread::sleep_for(std::chrono::milliseconds(800));
+    Listener page(url, "?all=1");
+    if (page.hears("event: end\ndata: 5\n\n")) text = page.text();
+  });
+  feed.reset();
+  again.join();
+  EXPECT_EQ(text.rfind("retry: 1000\nid: 1\nevent: hello", 0), 0U) << text;
 }
 
 TEST(Feed, NobodyIsHeardAfterLeaving) {

@@ -70,8 +70,13 @@ rm "$tmp/mixed/2-ranks-1/rank-900.json"
 refused 1 'has no times' report --perfetto "$tmp/trace.json" "$tmp/mixed"
 refused 2 "no benchmark 'nope'" bench nope
 refused 2 'starts its programs itself' bench copy -- mpirun
-refused 2 'words that start ranks are missing' bench transpose-steps
-refused 2 'does not say which MPI library' bench transpose-steps -- true
+for name in transpose-steps mpi-nodes; do
+  refused 2 'words that start ranks are missing' bench $name
+  refused 2 'does not say which MPI library' bench $name -- true
+done
+refused 2 "multiples of 8 bytes up to 67108864, such as 8,65536; not '12'" bench mpi-nodes --size 8,12 -- mpirun.openmpi
+refused 2 "are not mpi-nodes'" bench mpi-nodes --teams 4 -- mpirun.openmpi
+refused 2 "there is no 'han'" bench mpi-nodes --subjects han -- mpirun.openmpi
 refused 2 "such as 1024x1024,1000x600; not '5'" bench transpose-steps --size 5 -- mpirun.openmpi
 refused 2 'one producer and one consumer; not 2' bench alloc --teams 2
 refused 2 'takes 1, 2, 4 or 8 PEs, such as 2,4; not 3' bench kneighbor --teams 3
