@@ -21,6 +21,7 @@
 #include <initializer_list>
 
 #include "sys/launchers.hpp"
+#include "sys/loaded_file.hpp"
 #include "sys/raw.h"
 #include "sys/variables.hpp"
 
@@ -38,7 +39,7 @@ Entry g_own[function_count];   // the library's PMPI functions
 Entry g_tool[function_count];  // MPI functions that the program's tool owns
 Front g_front;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
-bool g_found = false;
+void* g_library = nullptr;
 
 void put(void** slot, Entry entry) {
   __atomic_store_n(slot, reinterpret_cast<void*>(entry), __ATOMIC_RELEASE);
@@ -72,42 +73,49 @@ __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
 
 // A library may keep MPI_X and PMPI_X in two files, libmpi.so and libpmpi.so of one folder.
 bool is_beside(void* symbol, const char* library_path) {
-  Dl_info info;
-  if (!dladdr(symbol, &info) || !info.dli_fname) return false;
-  const char* file = strrchr(info.dli_fname, '/');
+  const char* path = sys::loaded_file(symbol).path;
+  if (!path) return false;
+  const char* file = strrchr(path, '/');
   const char* end = strrchr(library_path, '/');
-  return file && end && file - info.dli_fname == end - library_path &&
-         strncmp(info.dli_fname, library_path, static_cast<size_t>(end - library_path)) == 0 &&
+  return file && end && file - path == end - library_path &&
+         strncmp(path, library_path, static_cast<size_t>(end - library_path)) == 0 &&
          (strncmp(file, "/libmpi.", 8) == 0 || strncmp(file, "/libmpi_abi.", 12) == 0);
 }
 
 // A definition of MPI_X behind us that is not the library's is a tool's: it was linked to the program or
-// preloaded after us.
-Entry tool_of(const char* name, void* library, const char* library_path) {
+// preloaded after us. In most libraries MPI_X is another name of PMPI_X, `own`.
+Entry tool_of(const char* name, Entry own, void* library, const char* library_path) {
   void* next = dlsym(RTLD_NEXT, name);
-  return next && next != dlsym(library, name) && !is_beside(next, library_path)
-             ? reinterpret_cast<Entry>(next)
-             : nullptr;
+  const bool is_librarys = !next || next == reinterpret_cast<void*>(own) || next == dlsym(library, name);
+  return is_librarys || is_beside(next, library_path) ? nullptr : reinterpret_cast<Entry>(next);
 }
 
+Entry own_of(void* library, int function) {
+  char name[96];
+  snprintf(name, sizeof name, "P%s", function_names[function]);
+  return reinterpret_cast<Entry>(dlsym(library, name));
+}
+
+// A search in vain goes through all that the library needs, and most libraries have no function of large
+// counts: where one is missing, the others are looked up when they are called (nigh_mpi_resolve).
 void fill(void* library, const char* library_path) {
+  const bool counts = own_of(library, static_cast<int>(Function::Send_c)) != nullptr;
   for (int i = 0; i < function_count; ++i) {
-    char name[96];
-    snprintf(name, sizeof name, "P%s", function_names[i]);
-    g_own[i] = reinterpret_cast<Entry>(dlsym(library, name));
-    if (g_own[i]) g_tool[i] = tool_of(function_names[i], library, library_path);
+    const size_t length = strlen(function_names[i]);
+    if (!counts && strcmp(function_names[i] + length - 2, "_c") == 0) continue;
+    g_own[i] = own_of(library, i);
+    if (g_own[i]) g_tool[i] = tool_of(function_names[i], g_own[i], library, library_path);
     cover(static_cast<Function>(i), nullptr);
   }
 }
 
 // The half lies beside us.
 bool half_path(const char* half, char* path, size_t bytes) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void*>(&half_path), &info) || !info.dli_fname) return false;
-  const char* slash = strrchr(info.dli_fname, '/');
-  const int folder = slash ? static_cast<int>(slash - info.dli_fname) : 1;
-  const int length =
-      snprintf(path, bytes, "%.*s/libnigh-mpi-%s.so", folder, slash ? info.dli_fname : ".", half);
+  const char* ours = sys::loaded_file(reinterpret_cast<void*>(&half_path)).path;
+  if (!ours) return false;
+  const char* slash = strrchr(ours, '/');
+  const int folder = slash ? static_cast<int>(slash - ours) : 1;
+  const int length = snprintf(path, bytes, "%.*s/libnigh-mpi-%s.so", folder, slash ? ours : ".", half);
   return length > 0 && static_cast<size_t>(length) < bytes;
 }
 
@@ -128,11 +136,12 @@ const char* load_half(const char* half) {
 void resolve_all() {
   const Found found = find_library();
   if (!found.handle) return;
-  g_found = true;
+  g_library = found.handle;
   fill(found.handle, found.path);
   if (sys::is_off("NIGH_MPI") || !found.half) return;
   g_front.library = found.handle;
   g_front.library_path = found.path;
+  g_front.own = g_own;
   g_front.half = found.half;
   g_front.cover = cover;
   g_front.space = space_object;
@@ -151,9 +160,11 @@ void* nigh_mpi_resolve(void** slot) {
   pthread_once(&g_once, resolve_all);
   const auto number = (slot - nigh_mpi_slots) / 2;
   if (g_own[number]) return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  if (g_library)
+    if (const Entry late = own_of(g_library, static_cast<int>(number))) return reinterpret_cast<void*>(late);
   // The same end as without us: the loader would have found no such symbol.
   say("nigh: %s was called, but %s\n", function_names[number],
-      g_found ? "the MPI library of this program does not have it"
-              : "no MPI library is loaded in this process");
+      g_library ? "the MPI library of this program does not have it"
+                : "no MPI library is loaded in this process");
   abort();
 }

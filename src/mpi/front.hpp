@@ -13,15 +13,14 @@
 
 namespace nigh::mpi {
 
-inline constexpr std::uint32_t front_version = 1;
-
-using Entry = void (*)();
+inline constexpr std::uint32_t front_version = 2;
 
 struct Front {
   std::uint32_t version = front_version;
   std::uint32_t functions = function_count;
   void* library = nullptr;  // dlopen's handle of the MPI library, its symbols now global
   const char* library_path = nullptr;
+  const Entry* own = nullptr;  // its PMPI functions, in the order of functions.inc; nullptr: it lacks it
   const char* half = nullptr;  // which one was meant
   // From now on calls of `function` go to `ours`, or to the library's own when that is nullptr.
   void (*cover)(Function function, Entry ours) = nullptr;

@@ -15,6 +15,7 @@
 #include <initializer_list>
 
 #include "mpi/front.hpp"
+#include "sys/loaded_file.hpp"
 
 namespace nigh::mpi {
 namespace {
@@ -24,10 +25,7 @@ void* promote(const char* path) {
   return path ? dlopen(path, RTLD_NOLOAD | RTLD_GLOBAL | RTLD_LAZY) : nullptr;
 }
 
-const char* path_of(void* symbol) {
-  Dl_info info;
-  return symbol && dladdr(symbol, &info) ? info.dli_fname : nullptr;
-}
+const char* path_of(void* symbol) { return symbol ? sys::loaded_file(symbol).path : nullptr; }
 
 // The path of loaded object number `left`; copied out, since a library must not be opened while the loader's
 // list is locked.
@@ -50,12 +48,10 @@ int step(dl_phdr_info* object, size_t, void* data) {
 void* defines_mpi(const char* path) {
   void* handle = *path ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
   if (!handle) return nullptr;
-  Dl_info info;
-  Dl_info self;
   void* init = dlsym(handle, "PMPI_Init");
-  if (init && dladdr(init, &info) && strcmp(info.dli_fname, path) == 0 &&
-      dladdr(reinterpret_cast<void*>(&defines_mpi), &self) && self.dli_fbase != info.dli_fbase)
-    return handle;
+  const sys::LoadedFile its = sys::loaded_file(init);
+  const sys::LoadedFile ours = sys::loaded_file(reinterpret_cast<void*>(&defines_mpi));
+  if (init && its.path && strcmp(its.path, path) == 0 && its.base != ours.base) return handle;
   dlclose(handle);
   return nullptr;
 }

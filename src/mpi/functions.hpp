@@ -7,6 +7,8 @@
 
 namespace nigh::mpi {
 
+using Entry = void (*)();  // a function of any type
+
 enum class Part : int { frame, coll, p2p, hook, away, rma, count };
 
 enum class Function : int {

@@ -193,7 +193,7 @@ const char* nigh_mpi_half(const nigh::mpi::Front* front) {
     return "libnigh-mpi.so and libnigh-mpi-" NIGH_MPI_ABI ".so are of different versions";
   if (std::strcmp(front->half, NIGH_MPI_ABI) != 0)
     return "the half for " NIGH_MPI_ABI " bears another one's name";
-  if (const char* missing = load_library(front->library)) {
+  if (const char* missing = load_library(front->library, front->own)) {
     std::snprintf(said, sizeof said, "%s has no %s", front->library_path, missing);
     return said;
   }

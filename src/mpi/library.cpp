@@ -10,10 +10,11 @@ namespace nigh::mpi {
 
 Library g_library;
 
-const char* load_library(void* handle) {
+const char* load_library(void* handle, const Entry* own) {
 #define NIGH_MPI(part, name, ...) \
+  g_library.name = reinterpret_cast<decltype(&PMPI_##name)>(own[static_cast<int>(Function::name)]);
+#define NIGH_MPI_USED(name, ...) \
   g_library.name = reinterpret_cast<decltype(&PMPI_##name)>(dlsym(handle, "PMPI_" #name));
-#define NIGH_MPI_USED(name, ...) NIGH_MPI(, name)
 #include "mpi/functions.inc"
   // All libraries have the functions of MPI 3.1; later functions may be missing in an older library of the
   // same ABI.

@@ -35,8 +35,8 @@ constexpr bool is_openmpi() { return false; }
 inline bool g_is_intel = false;  // check_abi()
 inline bool is_intel() { return g_is_intel; }
 
-// Fills g_library from the library `handle` (of dlopen); the name of a function that every half needs and the
-// library lacks, or nullptr.
-const char* load_library(void* handle);
+// Fills g_library from the library `handle` (of dlopen) and what the front found there (Front::own); the name
+// of a function that every half needs and the library lacks, or nullptr.
+const char* load_library(void* handle, const Entry* own);
 
 }  // namespace nigh::mpi

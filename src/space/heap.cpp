@@ -23,6 +23,7 @@
 #include "space/sites.hpp"
 #include "space/slot.hpp"
 #include "space/trim.hpp"
+#include "sys/loaded_file.hpp"
 #include "sys/raw_file.hpp"
 #include "sys/variables.hpp"
 
@@ -310,9 +311,8 @@ void* slot_block(std::size_t bytes, std::size_t align, bool zeroed) {
 using Usable = size_t (*)(void*);
 static constinit std::atomic<Usable> g_libc_usable{nullptr};
 void heap_ready() {
-  Dl_info info;
-  const bool found = dladdr(reinterpret_cast<void*>(&__libc_malloc), &info) != 0;
-  void* library = found ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  const char* path = sys::loaded_file(reinterpret_cast<void*>(&__libc_malloc)).path;
+  void* library = path != nullptr ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   if (library != nullptr) g_libc_usable = reinterpret_cast<Usable>(dlsym(library, "malloc_usable_size"));
   libc_heap_ready();
 }

@@ -119,6 +119,7 @@ void learned_start() {
 }
 
 bool learned_is_on() { return g_on; }
+bool learned_anything() { return g_on && g_known > 0; }
 
 bool learned_to_send(std::uint64_t place) { return g_on && (word_for(place) & 1) != 0; }
 

@@ -17,6 +17,7 @@ namespace nigh::space {
 // folder.
 void learned_start();
 bool learned_is_on();
+bool learned_anything();  // earlier runs have
 
 // A place by what is the same in each run of the same machine code: the code around the return address
 // `caller`, its offset within its page, and the class of sizes. The lowest bit is 0. 0: it can't be told.

@@ -13,6 +13,7 @@
 #include <atomic>
 
 #include "space/heap.hpp"
+#include "sys/loaded_file.hpp"
 #include "sys/raw_file.hpp"
 
 namespace nigh::space {
@@ -28,14 +29,14 @@ static constinit std::atomic<bool> g_jumped_over{false};
 static void remember_mmap() {
   void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   void* code = libc != nullptr ? dlsym(libc, "mmap") : nullptr;
-  Dl_info info;
-  if (code == nullptr || dladdr(code, &info) == 0) return;
+  const char* path = code != nullptr ? sys::loaded_file(code).path : nullptr;
+  if (path == nullptr) return;
   const auto address = reinterpret_cast<std::uintptr_t>(code);
   sys::RawLines lines("/proc/self/maps");
   sys::RawMapping map;
   while (const char* line = lines.next())
     if (sys::parse_mapping(line, map) && map.lo <= address && address < map.hi) break;
-  const int file = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   const auto offset = static_cast<off_t>(map.offset + (address - map.lo));
   const bool whole = map.lo <= address && address < map.hi &&

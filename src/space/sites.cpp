@@ -16,16 +16,15 @@ namespace nigh::space {
 constexpr std::size_t kSites = 4096;  // more stay on trial
 constexpr int kProbes = 8;
 enum State : std::uint8_t { kOnTrial, kSends, kPrivate, kKnown };
-struct Entry {
-  std::atomic<std::uint64_t> key{0};
-  std::atomic<std::uint8_t> state{kOnTrial};
-  std::atomic<bool> was_known{false};
-  std::atomic<std::uint64_t> place{0};  // learned.hpp; 0: it has none
+// Sites whose blocks are sent from private memory, and those that an earlier run knew.
+struct Sent {
+  std::atomic<std::uint64_t> place{0};  // learned.hpp; 0: not looked up yet; kNoPlace
   // Its private blocks: bytes of messages, bytes of the blocks that they were in, the last of these
   // blocks.
   std::atomic<std::uint64_t> missed{0}, missed_blocks{0};
   std::atomic<std::uintptr_t> last_missed{0};
 };
+constexpr std::uint64_t kNoPlace = 1;
 
 // A page on trial costs up to 4.6 us (touched and returned; a private heap may have had it at hand): 10 ms a
 // rank at first, then a two-hundredth of its CPU time. A byte that is sent from private memory costs about a
@@ -45,7 +44,12 @@ constexpr int kLeafShift = 30, kAddressBits = 48;
 constexpr std::size_t kLeafWords = (std::size_t{1} << kLeafShift) / kPage;
 constexpr std::size_t kFarthestStart = 65536;  // pages that are searched for the start of a block
 
-static constinit Entry g_sites[kSites + 1] = {};
+// By number of site, from 1. What every site has lies dense: a table is touched all over, and a page that is
+// touched first costs a microsecond or two.
+static constinit std::atomic<std::uint64_t> g_keys[kSites + 1] = {};
+static constinit std::atomic<std::uint8_t> g_states[kSites + 1] = {};  // State
+static constinit std::atomic<bool> g_were_known[kSites + 1] = {};
+static constinit Sent g_sent[kSites + 1] = {};
 static constinit std::atomic<bool> g_joined{false};
 static constinit thread_local unsigned t_denials __attribute__((tls_model("initial-exec"))) = 0;
 // Words: pages of the block << 16 | site.
@@ -114,29 +118,43 @@ static bool try_it(std::size_t bytes) {
   return bytes <= kLargestTrial && pay(g_trials, bytes);
 }
 
-// A place that is met for the first time in this run. (Anonymous mmap has no caller.)
-static void introduce(Entry& entry, std::uintptr_t caller, std::size_t bytes) {
-  if (caller == 0 || !learned_is_on()) return;
-  const std::uint64_t place = place_of(caller, class_of(bytes));
-  entry.place.store(place, std::memory_order_relaxed);
-  if (place == 0 || !learned_to_send(place)) return;
-  entry.was_known.store(true, std::memory_order_relaxed);
-  entry.state.store(kKnown, std::memory_order_relaxed);
+constexpr int kClassBits = 8;
+static std::uint64_t key_of(std::uintptr_t caller, std::size_t bytes) {
+  return caller << (kClassBits + 1) | class_of(bytes) << 1 | 1;
+}
+
+// By reading code, which takes two system calls. kNoPlace: it can't be told; anonymous mmap has no caller.
+static std::uint64_t place_of_site(std::size_t id) {
+  std::atomic<std::uint64_t>& place = g_sent[id].place;
+  std::uint64_t known = place.load(std::memory_order_relaxed);
+  if (known != 0) return known;
+  const std::uint64_t key = g_keys[id].load(std::memory_order_relaxed);
+  const std::uintptr_t caller = key >> (kClassBits + 1);
+  if (caller != 0) known = place_of(caller, key >> 1 & ((1 << kClassBits) - 1));
+  if (known == 0) known = kNoPlace;
+  place.store(known, std::memory_order_relaxed);
+  return known;
+}
+
+// A site that is met for the first time in this run.
+static void introduce(std::size_t id) {
+  if (!learned_anything() || !learned_to_send(place_of_site(id))) return;
+  g_were_known[id].store(true, std::memory_order_relaxed);
+  g_states[id].store(kKnown, std::memory_order_relaxed);
 }
 
 Site site_of(std::uintptr_t caller, std::size_t bytes, bool resized) {
   if (g_marks == nullptr || g_slot.private_now) return {};
-  const std::uint64_t key = caller << 9 | class_of(bytes) << 1 | 1;
+  const std::uint64_t key = key_of(caller, bytes);
   std::size_t at = key * 0x9e3779b97f4a7c15ULL >> 52;
   for (int probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSites) {
-    Entry& entry = g_sites[at + 1];
-    std::uint64_t known = entry.key.load(std::memory_order_relaxed);
-    if (known == 0 && entry.key.compare_exchange_strong(known, key, std::memory_order_relaxed)) {
-      introduce(entry, caller, bytes);
+    std::uint64_t known = g_keys[at + 1].load(std::memory_order_relaxed);
+    if (known == 0 && g_keys[at + 1].compare_exchange_strong(known, key, std::memory_order_relaxed)) {
+      introduce(at + 1);
       known = key;
     }
     if (known != key) continue;
-    const std::uint8_t state = entry.state.load(std::memory_order_relaxed);
+    const std::uint8_t state = g_states[at + 1].load(std::memory_order_relaxed);
     if (state == kSends || state == kKnown) return {at + 1, Site::shares};
     if (state == kPrivate) return {at + 1, Site::is_private};
     return {at + 1, !resized && try_it(bytes) ? Site::on_trial : Site::is_denied};
@@ -173,7 +191,7 @@ bool is_new_memory(std::uintptr_t lo, std::size_t bytes) {
 
 bool site_affords(Site site, std::uintptr_t lo, std::size_t bytes) {
   if (site.how() != Site::shares || site.id() == 0 || g_marks == nullptr) return true;
-  if (g_sites[site.id()].state.load(std::memory_order_relaxed) == kKnown) return true;
+  if (g_states[site.id()].load(std::memory_order_relaxed) == kKnown) return true;
   if (bytes >= kHugePage && huge_is_cheap()) return true;
   return (lo != 0 && !is_new_memory(lo, bytes)) || pay(g_new_pages, bytes);
 }
@@ -190,14 +208,14 @@ static std::uint16_t take_site(std::uintptr_t lo) {
 bool site_on_trial(std::uintptr_t lo) {
   const Word* word = g_marks != nullptr && in_slot(lo, 1) ? word_of(lo, false) : nullptr;
   const auto id = static_cast<std::uint16_t>(word != nullptr ? word->load(std::memory_order_relaxed) : 0);
-  const std::uint8_t state = g_sites[id].state.load(std::memory_order_relaxed);
+  const std::uint8_t state = g_states[id].load(std::memory_order_relaxed);
   return id != 0 && state != kSends && state != kKnown;
 }
 
 bool site_freed(std::uintptr_t lo, std::size_t bytes) {
   const std::uint16_t id = take_site(lo);
   if (id == 0 || bytes == 0) return false;
-  std::atomic<std::uint8_t>& state = g_sites[id].state;
+  std::atomic<std::uint8_t>& state = g_states[id];
   if (take_marks(lo, bytes)) {
     state.store(kSends, std::memory_order_relaxed);
     return false;
@@ -212,7 +230,7 @@ bool site_freed(std::uintptr_t lo, std::size_t bytes) {
 void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::size_t bytes_now) {
   const std::uint16_t id = take_site(from);
   if (id == 0 || bytes == 0) return;
-  if (take_marks(from, bytes)) g_sites[id].state.store(kSends, std::memory_order_relaxed);
+  if (take_marks(from, bytes)) g_states[id].store(kSends, std::memory_order_relaxed);
   if (in_slot(to, 1)) site_made({id, Site::shares}, to, bytes_now);
 }
 
@@ -235,9 +253,11 @@ static Found block_around(std::uintptr_t page) {
 }
 
 static void count_missed(const Found& found) {
-  Entry& entry = g_sites[found.site];
-  if (entry.last_missed.exchange(found.first, std::memory_order_relaxed) != found.first)
-    entry.missed_blocks.fetch_add(found.pages * kPage, std::memory_order_relaxed);
+  Sent& sent = g_sent[found.site];
+  // Now, as the code may be gone when the process ends.
+  if (learned_is_on()) place_of_site(found.site);
+  if (sent.last_missed.exchange(found.first, std::memory_order_relaxed) != found.first)
+    sent.missed_blocks.fetch_add(found.pages * kPage, std::memory_order_relaxed);
 }
 
 // A search that finds nothing (stacks, static data) takes up to 60 us: each makes the pause to the next
@@ -251,7 +271,7 @@ void site_missed(std::uintptr_t lo, std::size_t bytes) {
   const std::uint64_t word = known.load(std::memory_order_relaxed);
   if (word >> 16 == page) {
     if (const auto id = static_cast<std::uint16_t>(word); id != 0)
-      g_sites[id].missed.fetch_add(bytes, std::memory_order_relaxed);
+      g_sent[id].missed.fetch_add(bytes, std::memory_order_relaxed);
     return;
   }
   const unsigned pause = g_pause.load(std::memory_order_relaxed);
@@ -259,8 +279,8 @@ void site_missed(std::uintptr_t lo, std::size_t bytes) {
   const Found found = block_around(page);
   known.store(page << 16 | found.site, std::memory_order_relaxed);
   if (found.site != 0) {
-    g_sites[found.site].state.store(kSends, std::memory_order_relaxed);
-    g_sites[found.site].missed.fetch_add(bytes, std::memory_order_relaxed);
+    g_states[found.site].store(kSends, std::memory_order_relaxed);
+    g_sent[found.site].missed.fetch_add(bytes, std::memory_order_relaxed);
     count_missed(found);
   }
   const unsigned next = found.site != 0 ? 1 : 2 * g_next_pause.load(std::memory_order_relaxed);
@@ -276,28 +296,29 @@ void sites_keep() {
   if (g_marks == nullptr || !learned_is_on() || g_slot.private_now || !g_joined.load()) return;
   std::uint64_t changed[512];
   std::size_t count = 0;
-  for (const Entry& entry : g_sites) {
-    const std::uint64_t place = entry.place.load(std::memory_order_relaxed);
-    if (place == 0 || count == sizeof changed / sizeof *changed) continue;
-    const std::uint64_t missed = entry.missed.load(std::memory_order_relaxed);
-    const bool known = learned_to_send(place);
+  for (std::size_t id = 1; id <= kSites && count < sizeof changed / sizeof *changed; ++id) {
+    const std::uint8_t state = g_states[id].load(std::memory_order_relaxed);
+    const bool known = g_were_known[id].load(std::memory_order_relaxed);
+    if (known && state == kPrivate) changed[count++] = place_of_site(id);
+    if (known || state != kSends) continue;  // nothing was missed of the others
+    const std::uint64_t missed = g_sent[id].missed.load(std::memory_order_relaxed);
     const bool pays =
-        missed > 0 && missed >= kSendsOfBlock * entry.missed_blocks.load(std::memory_order_relaxed);
-    if (pays && !known) changed[count++] = place | 1;
-    if (known && entry.state.load(std::memory_order_relaxed) == kPrivate) changed[count++] = place;
+        missed > 0 && missed >= kSendsOfBlock * g_sent[id].missed_blocks.load(std::memory_order_relaxed);
+    if (!pays) continue;
+    if (const std::uint64_t place = place_of_site(id); place != kNoPlace) changed[count++] = place | 1;
   }
   learned_append(changed, count);
 }
 
 SiteCounts site_counts() {
   SiteCounts counts;
-  for (const Entry& entry : g_sites) {
-    if (entry.key.load(std::memory_order_relaxed) == 0) continue;
-    const std::uint8_t state = entry.state.load(std::memory_order_relaxed);
+  for (std::size_t id = 1; id <= kSites; ++id) {
+    if (g_keys[id].load(std::memory_order_relaxed) == 0) continue;
+    const std::uint8_t state = g_states[id].load(std::memory_order_relaxed);
     ++counts.all;
     counts.send += state == kSends ? 1 : 0;
     counts.idle += state == kPrivate ? 1 : 0;
-    counts.known += entry.was_known.load(std::memory_order_relaxed) ? 1 : 0;
+    counts.known += g_were_known[id].load(std::memory_order_relaxed) ? 1 : 0;
   }
   return counts;
 }

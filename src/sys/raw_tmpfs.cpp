@@ -3,6 +3,7 @@
 #include "sys/raw_tmpfs.hpp"
 
 #include <linux/sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "sys/raw_memory.hpp"
@@ -56,7 +57,8 @@ long make_tmpfs() {
   return root;
 }
 
-// In the child, whose descriptors are the parent's, too.
+// In the child, whose descriptors are the parent's, too. Makes no call of libc: the thread's data are the
+// parent's.
 long open_in_namespace(unsigned long user, unsigned long group) {
   put("/proc/self/setgroups", "deny", 4);
   if (const long error = put_identity("/proc/self/uid_map", user); error < 0) return error;
@@ -69,30 +71,87 @@ long open_in_namespace(unsigned long user, unsigned long group) {
   return fd;
 }
 
-// The child's own word for it, or why there is none.
-long open_by_child(volatile long* answer) {
-  const long user = nigh_raw_syscall3(SYS_geteuid, 0, 0, 0), group = nigh_raw_syscall3(SYS_getegid, 0, 0, 0);
+struct Order {
+  unsigned long user, group;
+  long answer;  // a descriptor, or -errno
+};
+
+void obey(Order* order) { order->answer = open_in_namespace(order->user, order->group); }
+
+// The child calls obey() on a stack of its own in the memory of the caller, which stands still until the
+// child has ended, as with vfork(2). A copy of that memory would cost the caller a fault for each of its
+// pages.
+long clone_and_obey(long flags, char* stack_end, Order* order) {
+  flags |= CLONE_VM | CLONE_VFORK;
+#if defined(__x86_64__)
+  long child;
+  asm volatile(
+      "xor %%r10d, %%r10d\n\t"
+      "xor %%r8d, %%r8d\n\t"
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "mov %[order], %%rdi\n\t"
+      "call *%[obey]\n\t"
+      "xor %%edi, %%edi\n\t"
+      "mov %[exit], %%eax\n\t"
+      "syscall\n\t"
+      "hlt\n"
+      "1:"
+      : "=a"(child)
+      : "a"(static_cast<long>(SYS_clone)), "D"(flags), "S"(stack_end),
+        "d"(0L), [order] "r"(order), [obey] "r"(&obey), [exit] "i"(SYS_exit)
+      : "rcx", "r8", "r10", "r11", "memory", "cc");
+  return child;
+#else
+  register long x8 __asm__("x8") = SYS_clone;
+  register long x0 __asm__("x0") = flags;
+  register long x1 __asm__("x1") = of(stack_end);
+  register long x2 __asm__("x2") = 0;
+  register long x3 __asm__("x3") = 0;
+  register long x4 __asm__("x4") = 0;
+  asm volatile(
+      "svc 0\n\t"
+      "cbnz x0, 1f\n\t"
+      "mov x0, %[order]\n\t"
+      "blr %[obey]\n\t"
+      "mov x0, 0\n\t"
+      "mov x8, %[exit]\n\t"
+      "svc 0\n\t"
+      "brk 0\n"
+      "1:"
+      : "+r"(x0)
+      : "r"(x8), "r"(x1), "r"(x2), "r"(x3),
+        "r"(x4), [order] "r"(order), [obey] "r"(&obey), [exit] "i"(SYS_exit)
+      : "x30", "memory", "cc");
+  return x0;
+#endif
+}
+
+// The child's own word for it, or why there is none. Signals wait meanwhile: the child would run the
+// program's handlers in the program's memory.
+long open_by_child() {
+  constexpr long all_signals = -1;
   constexpr long quiet = 0;  // its end sends no signal
+  alignas(16) char stack[16384];
+  Order order = {static_cast<unsigned long>(nigh_raw_syscall3(SYS_geteuid, 0, 0, 0)),
+                 static_cast<unsigned long>(nigh_raw_syscall3(SYS_getegid, 0, 0, 0)),
+                 -EPERM};  // as of a child that was killed
+  long before = 0;
+  nigh_raw_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&all_signals),
+                    reinterpret_cast<long>(&before), sizeof before, 0, 0);
   const long child =
-      nigh_raw_syscall6(SYS_clone, CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES | quiet, 0, 0, 0, 0, 0);
-  if (child < 0) return child;
-  if (child == 0) {
-    *answer = open_in_namespace(static_cast<unsigned long>(user), static_cast<unsigned long>(group));
-    for (;;) nigh_raw_syscall3(SYS_exit_group, 0, 0, 0);
-  }
-  while (nigh_raw_syscall6(SYS_wait4, child, 0, __WALL, 0, 0, 0) == -EINTR) continue;
-  return *answer;
+      clone_and_obey(CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES | quiet, stack + sizeof stack, &order);
+  if (child > 0)
+    while (nigh_raw_syscall6(SYS_wait4, child, 0, __WALL, 0, 0, 0) == -EINTR) continue;
+  nigh_raw_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before, 0, 0);
+  return child < 0 ? child : order.answer;
 }
 
 }  // namespace
 
 long raw_huge_memory_file(std::uint64_t bytes) {
-  const long page = raw_map(0, sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (is_error(page)) return page;
-  auto* answer = reinterpret_cast<volatile long*>(page);
-  *answer = -EPERM;  // as of a child that was killed
-  const long fd = open_by_child(answer);
-  raw_unmap(static_cast<std::uintptr_t>(page), sizeof(long));
+  const long fd = open_by_child();
   return fd < 0 ? fd : raw_finish_memory_file(fd, bytes);
 }
 
