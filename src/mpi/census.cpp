@@ -156,7 +156,7 @@ void census_enter(bool whole) {
   if (g_place.count == 0) return;
   const int fd = connected(connect_ms);
   if (fd < 0) return;
-  constexpr std::uint64_t version = 3;  // of what ranks do in a hierarchy
+  constexpr std::uint64_t version = 4;  // of what ranks do in a hierarchy
   const Process& me = process();
   std::memcpy(g_question.token, g_place.token, sizeof g_question.token);
   real().Comm_rank(MPI_COMM_WORLD, reinterpret_cast<int*>(&g_question.rank));

@@ -3,6 +3,7 @@
 //
 // Collectives over several nodes that reduce, Barrier and Bcast: see hierarchy.hpp.
 #include "mpi/handlers.hpp"
+#include "mpi/hierarchy_chain.hpp"
 #include "mpi/hierarchy_steps.hpp"
 
 namespace nigh::mpi::coll {
@@ -39,8 +40,13 @@ struct NodeSum {
 };
 
 // Between nodes. Never in place: MPICH 4.0 crashes then at roots other than 0, from 2 KiB on.
-int reduce_between(MPI_Comm comm, int root_node, const char* from, char* to, MPI_Count count,
-                   std::size_t element, MPI_Datatype type, MPI_Op op) {
+int reduce_between(const Hierarchy& levels, MPI_Comm comm, int root_node, const char* from, char* to,
+                   MPI_Count count, std::size_t element, MPI_Datatype type, MPI_Op op) {
+  const auto bytes = static_cast<std::size_t>(count) * element;
+  if (const std::size_t piece = piece_of_chain(bytes, levels.nodes); piece != 0) {
+    return Chain{comm, levels.nodes, levels.node}.reduce(root_node, from, to, bytes, element, type, op,
+                                                         piece);
+  }
   int code = MPI_SUCCESS;
   for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most_elements) {
     const std::size_t before = static_cast<std::size_t>(at) * element;
@@ -56,6 +62,17 @@ int allreduce_between(MPI_Comm comm, char* data, MPI_Count count, std::size_t el
   for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most_elements)
     code = real().Allreduce(MPI_IN_PLACE, data + static_cast<std::size_t>(at) * element,
                             static_cast<int>(std::min(most_elements, count - at)), type, op, comm);
+  return code;
+}
+
+int bcast_between(const Hierarchy& levels, int root_node, char* data, std::size_t bytes) {
+  if (const std::size_t piece = piece_of_chain(bytes, levels.nodes); piece != 0)
+    return Chain{levels.leaders, levels.nodes, levels.node}.bcast(root_node, data, bytes, piece);
+  int code = MPI_SUCCESS;
+  const auto all = static_cast<MPI_Count>(bytes);
+  for (MPI_Count at = 0; at < all && code == MPI_SUCCESS; at += most_elements)
+    code = real().Bcast(data + at, static_cast<int>(std::min(most_elements, all - at)), MPI_BYTE, root_node,
+                        levels.leaders);
   return code;
 }
 
@@ -98,10 +115,7 @@ Ended hierarchical_bcast(CommState& state, Prepared& p) {
   const bool here_first = levels.node == root_node && root_place != 0;
   auto* data = static_cast<char*>(p.call.receive);
   if (here_first) outcome = bcast_within(state, data, p.call.bytes, root_place);
-  const auto bytes = static_cast<MPI_Count>(p.call.bytes);
-  for (MPI_Count at = 0; at < bytes && leads(levels) && code == MPI_SUCCESS; at += most_elements)
-    code = real().Bcast(data + at, static_cast<int>(std::min(most_elements, bytes - at)), MPI_BYTE, root_node,
-                        levels.leaders);
+  if (leads(levels)) code = bcast_between(levels, root_node, data, p.call.bytes);
   if (!here_first && outcome == Outcome::ok) outcome = bcast_within(state, data, p.call.bytes, 0);
   if (outcome == Outcome::ok && !finish(p)) outcome = Outcome::no_memory;
   return {outcome, code};
@@ -199,14 +213,17 @@ Ended reduce_in_columns(CommState& state, Prepared& p, MPI_Count count, MPI_Data
   int code = MPI_SUCCESS;
   Outcome outcome = shares.reduce(state, p);
   const auto elements = static_cast<MPI_Count>(shares.own / element);
-  // The leaders' part of a large one is faster as an Allreduce, whose links all carry as much.
-  if (outcome == Outcome::ok && p.call.bytes > most_to_one_node)
+  // Without a chain a large one is faster as an Allreduce, whose links all carry as much. (Shares differ by
+  // less than an element each: all members must decide alike.)
+  const bool as_allreduce = p.call.bytes > most_to_one_node &&
+                            piece_of_chain(p.call.bytes / levels.members.size(), levels.nodes) == 0;
+  if (outcome == Outcome::ok && as_allreduce)
     code = allreduce_between(levels.columns, shares.mine.data(), elements, element, type, op);
   else if (outcome == Outcome::ok)
-    code = reduce_between(levels.columns, root_node, shares.mine.data(), mine ? total.data() : nullptr,
-                          elements, element, type, op);
+    code = reduce_between(levels, levels.columns, root_node, shares.mine.data(),
+                          mine ? total.data() : nullptr, elements, element, type, op);
   if (outcome == Outcome::ok && mine) {
-    if (p.call.bytes <= most_to_one_node) std::memcpy(shares.mine.data(), total.data(), shares.own);
+    if (!as_allreduce) std::memcpy(shares.mine.data(), total.data(), shares.own);
     outcome = shares.gather(state, p.call.receive, Kind::gather, place_of(state, p.call.root));
   }
   return {outcome, code};
@@ -248,8 +265,8 @@ Ended hierarchical_reduce(CommState& state, Prepared& p, MPI_Count count, MPI_Da
   int code = MPI_SUCCESS;
   if (outcome == Outcome::ok && leads(levels)) {
     if (state.group == nullptr) sum.alone();
-    code = reduce_between(levels.leaders, root_node, sum.result, total, count, p.call.combine->element_bytes,
-                          type, op);
+    code = reduce_between(levels, levels.leaders, root_node, sum.result, total, count,
+                          p.call.combine->element_bytes, type, op);
   }
   if (outcome == Outcome::ok && mine && root_place != 0)
     outcome = hand_to_member(state, p.arrays, root_place, total, p.call.receive, p.call.bytes);

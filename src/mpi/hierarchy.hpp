@@ -52,12 +52,27 @@ inline bool in_columns(const CommState& state, std::size_t bytes) {
 // MPI_Reduce in columns: as far as between nodes all goes to the root's.
 constexpr std::size_t most_to_one_node = std::size_t{512} << 10;
 
+// Bcast and Reduce between nodes: large ones in pieces along a chain of nodes (hierarchy_chain.hpp), unless
+// it is so long that filling it takes half as long as the message. 0: by the library.
+constexpr std::size_t least_of_chain = std::size_t{64} << 10;
+inline std::size_t piece_of(std::size_t bytes) { return std::size_t{bytes < 1U << 20 ? 16U : 32U} << 10; }
+inline std::size_t piece_of_chain(std::size_t bytes, int nodes) {
+  const std::size_t piece = piece_of(bytes);
+  return bytes >= least_of_chain && bytes / piece >= 2 * static_cast<std::size_t>(nodes - 2) ? piece : 0;
+}
+// Allgather(v) between nodes, of all blocks: round a ring, where the library's way has as many steps.
+inline std::size_t piece_of_ring(std::size_t bytes, int nodes) {
+  return bytes >= static_cast<std::size_t>(nodes) * (least_of_chain / 2) ? piece_of(bytes) : 0;
+}
+
 inline bool leaders_pay_for_bcast(const CommState& state, std::size_t bytes) {
   return many_on_nodes(state) || bytes >= most_of_leaders;
 }
 inline bool leaders_pay_for_reduce(const CommState& state, std::size_t bytes) {
   if (many_on_nodes(state)) return bytes <= most_of_leaders || state.hierarchy->even;
-  return state.hierarchy->even && bytes >= most_of_leaders && bytes <= most_to_one_node;
+  // On two nodes Open MPI 5 is as fast: it reduces on nodes and between them at once.
+  return state.hierarchy->even && state.hierarchy->nodes > 2 && bytes >= most_of_leaders &&
+         (bytes <= most_to_one_node || piece_of_chain(bytes / least_on_node, state.hierarchy->nodes) != 0);
 }
 inline bool leaders_pay_for_allreduce(const CommState& state, std::size_t bytes) {
   constexpr std::size_t least_of_few = std::size_t{1} << 20;
@@ -65,7 +80,7 @@ inline bool leaders_pay_for_allreduce(const CommState& state, std::size_t bytes)
   return state.hierarchy->even && bytes >= least_of_few;
 }
 // MPI_Allgather(v), of all blocks together. Above `most` nothing was measured, or, of the v-form, the
-// libraries send round a ring.
+// libraries send round a ring of all ranks.
 inline bool leaders_pay_for_blocks(const CommState& state, std::size_t bytes, bool each_its_own) {
   constexpr std::size_t least_of_few = std::size_t{128} << 10;
   const std::size_t most = (each_its_own ? std::size_t{2} : std::size_t{16}) << 20;

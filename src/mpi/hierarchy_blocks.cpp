@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Collectives over several nodes whose members have blocks of their own: see hierarchy.hpp.
+#include "mpi/hierarchy_chain.hpp"
 #include "mpi/hierarchy_steps.hpp"
 
 namespace nigh::mpi::coll {
@@ -131,7 +132,10 @@ Outcome gather_within(CommState& state, Arrays& arrays, const Result& result, co
   return within(state, call);
 }
 
-int allgather_of_leaders(const Hierarchy& levels, const NodeOrder& order, char* blocks) {
+int allgather_of_leaders(const Hierarchy& levels, const NodeOrder& order, char* blocks, std::size_t all) {
+  if (const std::size_t piece = piece_of_ring(all, levels.nodes); piece != 0)
+    return Chain{levels.leaders, levels.nodes, levels.node}.allgather(blocks, order.bytes, order.offsets,
+                                                                      piece);
   return order.equal ? real().Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, order.bytes[0], MPI_BYTE,
                                         levels.leaders)
                      : real().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, order.bytes,
@@ -202,7 +206,7 @@ Ended hierarchical_allgather(CommState& state, Prepared& p) {
   Outcome outcome =
       gather_within(state, p.arrays, result, own, leader ? blocks + order.offsets[levels.node] : nullptr);
   if (outcome == Outcome::ok && leader) {
-    code = allgather_of_leaders(levels, order, blocks);
+    code = allgather_of_leaders(levels, order, blocks, all);
     if (packed && !direct) result.fill(order, blocks);
   }
   if (outcome == Outcome::ok) outcome = bcast_within(state, packed ? p.call.receive : blocks, all, 0);

@@ -30,7 +30,8 @@ constexpr std::uint64_t kNoPlace = 1;
 // rank at first, then a two-hundredth of its CPU time. A byte that is sent from private memory costs about a
 // tenth of what a byte on trial does (64 KiB to 1 MiB), so a program that sends much may try much. A new page
 // of a site that sends costs 1.4 to 3 us more than a private one, and saves 0.4 us whenever it is sent.
-static constinit Budget g_trials{8 * kMiB, 4 * kMiB}, g_new_pages{8 * kMiB, 8 * kMiB};
+static constinit Signs g_messages;  // that one copy would do for
+static constinit Budget g_trials{8 * kMiB, 4 * kMiB, &g_messages}, g_new_pages{8 * kMiB, 8 * kMiB};
 // So many bytes that are sent from private memory pay for one.
 constexpr std::int64_t kMissedForTrial = 10, kMissedForNewPage = 5;
 constexpr std::int64_t kMostSaved = 64 * kMiB;
@@ -217,6 +218,7 @@ bool site_freed(std::uintptr_t lo, std::size_t bytes) {
   if (id == 0 || bytes == 0) return false;
   std::atomic<std::uint8_t>& state = g_states[id];
   if (take_marks(lo, bytes)) {
+    g_messages.seen();
     state.store(kSends, std::memory_order_relaxed);
     return false;
   }
@@ -264,6 +266,7 @@ static void count_missed(const Found& found) {
 // longer.
 void site_missed(std::uintptr_t lo, std::size_t bytes) {
   if (g_marks == nullptr) return;
+  g_messages.seen();
   earn(g_trials, static_cast<std::int64_t>(bytes) / kMissedForTrial);
   earn(g_new_pages, static_cast<std::int64_t>(bytes) / kMissedForNewPage);
   const std::uintptr_t page = lo / kPage;

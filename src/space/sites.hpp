@@ -5,8 +5,9 @@
 // page of the slot costs 1.7 times a private one, so the places in the program that allocate are learned. A
 // site is a call and a class of sizes, and is in one of four states:
 //   on trial  its blocks are shared as long as the budget lasts: 8 MiB when the ranks join, and what a
-//             two-hundredth of the CPU time and a tenth of the bytes that are sent from private memory
-//             pay for; blocks that get huge pages for less than small ones cost need none of it
+//             tenth of the bytes that are sent from private memory pays for, and a two-hundredth of the CPU
+//             time while messages are seen that one copy would do for; blocks that get huge pages for less
+//             than small ones cost need none of it
 //   sends     a block of it was in a message: all are shared that lie in pages which were used before,
 //             others out of a second budget: 8 MiB, 8 MiB for each second of CPU time, and a fifth of the
 //             bytes that are sent from private memory

@@ -47,6 +47,13 @@ def environment(folder):
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",
+        # Open MPI 5, whose launcher is PRRTE.
+        "PRTE_MCA_plm_ssh_agent": agent,
+        "PRTE_MCA_prte_default_hostfile": os.path.join(folder, "openmpi.hosts"),
+        "PRTE_MCA_prte_if_include": "eth0",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        "PRTE_ALLOW_RUN_AS_ROOT": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "HYDRA_HOST_FILE": os.path.join(folder, "mpich.hosts"),
