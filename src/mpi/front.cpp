@@ -39,7 +39,7 @@ Entry g_own[function_count];   // the library's PMPI functions
 Entry g_tool[function_count];  // MPI functions that the program's tool owns
 Front g_front;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
-void* g_library = nullptr;
+Found g_found;
 
 void put(void** slot, Entry entry) {
   __atomic_store_n(slot, reinterpret_cast<void*>(entry), __ATOMIC_RELEASE);
@@ -134,9 +134,8 @@ const char* load_half(const char* half) {
 }
 
 void resolve_all() {
-  const Found found = find_library();
+  const Found found = g_found = find_library();
   if (!found.handle) return;
-  g_library = found.handle;
   fill(found.handle, found.path);
   if (sys::is_off("NIGH_MPI") || !found.half) return;
   g_front.library = found.handle;
@@ -160,11 +159,14 @@ void* nigh_mpi_resolve(void** slot) {
   pthread_once(&g_once, resolve_all);
   const auto number = (slot - nigh_mpi_slots) / 2;
   if (g_own[number]) return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-  if (g_library)
-    if (const Entry late = own_of(g_library, static_cast<int>(number))) return reinterpret_cast<void*>(late);
+  const bool tools = (slot - nigh_mpi_slots) % 2 == 0;  // MPI_X may be a tool's
+  if (const Entry late = g_found.handle ? own_of(g_found.handle, static_cast<int>(number)) : nullptr) {
+    const Entry tool = tools ? tool_of(function_names[number], late, g_found.handle, g_found.path) : nullptr;
+    return reinterpret_cast<void*>(tool ? tool : late);
+  }
   // The same end as without us: the loader would have found no such symbol.
   say("nigh: %s was called, but %s\n", function_names[number],
-      g_library ? "the MPI library of this program does not have it"
-                : "no MPI library is loaded in this process");
+      g_found.handle ? "the MPI library of this program does not have it"
+                     : "no MPI library is loaded in this process");
   abort();
 }

@@ -213,8 +213,8 @@ Ended reduce_in_columns(CommState& state, Prepared& p, MPI_Count count, MPI_Data
   int code = MPI_SUCCESS;
   Outcome outcome = shares.reduce(state, p);
   const auto elements = static_cast<MPI_Count>(shares.own / element);
-  // Without a chain a large one is faster as an Allreduce, whose links all carry as much. (Shares differ by
-  // less than an element each: all members must decide alike.)
+  // Without a chain a large one is faster as an Allreduce, whose links all carry as much. (By the average
+  // share: all members decide alike.)
   const bool as_allreduce = p.call.bytes > most_to_one_node &&
                             piece_of_chain(p.call.bytes / levels.members.size(), levels.nodes) == 0;
   if (outcome == Outcome::ok && as_allreduce)

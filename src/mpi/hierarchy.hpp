@@ -57,8 +57,9 @@ constexpr std::size_t most_to_one_node = std::size_t{512} << 10;
 constexpr std::size_t least_of_chain = std::size_t{64} << 10;
 inline std::size_t piece_of(std::size_t bytes) { return std::size_t{bytes < 1U << 20 ? 16U : 32U} << 10; }
 inline std::size_t piece_of_chain(std::size_t bytes, int nodes) {
-  const std::size_t piece = piece_of(bytes);
-  return bytes >= least_of_chain && bytes / piece >= 2 * static_cast<std::size_t>(nodes - 2) ? piece : 0;
+  const std::size_t least_pieces = 2 * static_cast<std::size_t>(nodes - 2), small = piece_of(0);
+  const std::size_t piece = bytes / piece_of(bytes) >= least_pieces ? piece_of(bytes) : small;
+  return bytes >= least_of_chain && bytes / piece >= least_pieces ? piece : 0;
 }
 // Allgather(v) between nodes, of all blocks: round a ring, where the library's way has as many steps.
 inline std::size_t piece_of_ring(std::size_t bytes, int nodes) {

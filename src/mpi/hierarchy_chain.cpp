@@ -13,7 +13,9 @@ constexpr std::size_t depth = 8;  // pieces under way
 constexpr int tag = 0;
 
 // The pieces of a message on their way in and out, `depth` of each at most: piece i has the request of the
-// one `depth` before, which must have ended. No neighbour: -1.
+// one `depth` before, which must have ended. An error is kept, and the other pieces go on as if there was
+// none: neighbours wait for them, and one that is left behind would be taken for one of the next call. No
+// neighbour: -1.
 class Pieces {
  public:
   Pieces(MPI_Comm comm, int before, int next, MPI_Datatype type)
@@ -21,37 +23,41 @@ class Pieces {
     std::fill_n(in_, depth, MPI_REQUEST_NULL);
     std::fill_n(out_, depth, MPI_REQUEST_NULL);
   }
-  int receive(std::size_t i, char* to, std::size_t elements) {
-    if (before_ < 0) return MPI_SUCCESS;
-    return real().Irecv(to, static_cast<int>(elements), type_, before_, tag, comm_, &in_[i % depth]);
+  void receive(std::size_t i, char* to, std::size_t elements) {
+    if (before_ < 0) return;
+    note(real().Irecv(to, static_cast<int>(elements), type_, before_, tag, comm_, &in_[i % depth]));
   }
-  int send(std::size_t i, const char* from, std::size_t elements) {
-    if (next_ < 0) return MPI_SUCCESS;
-    return real().Isend(from, static_cast<int>(elements), type_, next_, tag, comm_, &out_[i % depth]);
+  // `waits`: ends when it is received. Small pieces end at once otherwise, and a node would be sent whole
+  // messages ahead of time.
+  void send(std::size_t i, const char* from, std::size_t elements, bool waits = false) {
+    if (next_ < 0) return;
+    const auto call = waits ? real().Issend : real().Isend;
+    note(call(from, static_cast<int>(elements), type_, next_, tag, comm_, &out_[i % depth]));
   }
-  int received(std::size_t i) { return wait(in_[i % depth]); }
-  int sent(std::size_t i) { return wait(out_[i % depth]); }
-  // Nothing is under way any more. `code`: MPI_SUCCESS, or why the chain broke.
-  int end(int code) {
-    for (MPI_Request& request : in_) {
-      if (request == MPI_REQUEST_NULL) continue;
-      real().Cancel(&request);
-      wait(request);
-    }
-    for (MPI_Request& request : out_)
-      if (const int error = wait(request); code == MPI_SUCCESS) code = error;
-    return code;
+  void received(std::size_t i) { wait(in_[i % depth]); }
+  void sent(std::size_t i) { wait(out_[i % depth]); }
+  void note(int code) {
+    if (code_ == MPI_SUCCESS) code_ = code;
+  }
+  // All was received.
+  int end() {
+    for (MPI_Request& request : out_) wait(request);
+    return code_;
   }
 
  private:
-  static int wait(MPI_Request& request) {
-    return request == MPI_REQUEST_NULL ? MPI_SUCCESS : real().Wait(&request, MPI_STATUS_IGNORE);
+  void wait(MPI_Request& request) {
+    if (request != MPI_REQUEST_NULL) note(real().Wait(&request, MPI_STATUS_IGNORE));
   }
   MPI_Comm comm_;
   int before_, next_;
   MPI_Datatype type_;
   MPI_Request in_[depth], out_[depth];
+  int code_ = MPI_SUCCESS;
 };
+
+// One piece in `depth` waits for its receiver. Not the last one: the call would last longer than it must.
+bool waits(std::size_t piece) { return piece % depth == depth / 2; }
 
 // The neighbours of a node in the chain that begins at the root.
 struct Place {
@@ -70,17 +76,15 @@ int Chain::bcast(int root, char* data, std::size_t bytes, std::size_t piece) con
   Pieces pieces(comm, place.to_root, place.from_root, MPI_BYTE);
   const std::size_t count = (bytes + piece - 1) / piece;
   const auto length = [&](std::size_t i) { return std::min(piece, bytes - i * piece); };
-  int code = MPI_SUCCESS;
-  for (std::size_t i = 0; i < std::min(depth, count) && code == MPI_SUCCESS; ++i)
-    code = pieces.receive(i, data + i * piece, length(i));
-  for (std::size_t i = 0; i < count && code == MPI_SUCCESS; ++i) {
-    code = pieces.received(i);
-    if (const std::size_t next = i + depth; code == MPI_SUCCESS && next < count)
-      code = pieces.receive(next, data + next * piece, length(next));
-    if (code == MPI_SUCCESS) code = pieces.sent(i);
-    if (code == MPI_SUCCESS) code = pieces.send(i, data + i * piece, length(i));
+  for (std::size_t i = 0; i < std::min(depth, count); ++i) pieces.receive(i, data + i * piece, length(i));
+  for (std::size_t i = 0; i < count; ++i) {
+    pieces.received(i);
+    if (const std::size_t next = i + depth; next < count)
+      pieces.receive(next, data + next * piece, length(next));
+    pieces.sent(i);
+    pieces.send(i, data + i * piece, length(i), waits(i));
   }
-  return pieces.end(code);
+  return pieces.end();
 }
 
 // The end of the chain sends its operand; each node adds its own to what it gets and sends that on.
@@ -98,20 +102,18 @@ int Chain::reduce(int root, const char* from, char* to, std::size_t bytes, std::
   };
   const auto elements = [&](std::size_t i) { return std::min(piece, bytes - i * piece) / element; };
   const auto receive = [&](std::size_t i) {
-    return ends || i >= count ? MPI_SUCCESS : pieces.receive(i, sum(i), elements(i));
+    if (!ends && i < count) pieces.receive(i, sum(i), elements(i));
   };
-  int code = MPI_SUCCESS;
-  for (std::size_t i = 0; i < depth && code == MPI_SUCCESS; ++i) code = receive(i);
-  for (std::size_t i = 0; i < count && code == MPI_SUCCESS; ++i) {
+  for (std::size_t i = 0; i < depth; ++i) receive(i);
+  for (std::size_t i = 0; i < count; ++i) {
     const char* const own = from + i * piece;
-    code = pieces.received(i);
-    if (code == MPI_SUCCESS && !ends)
-      code = real().Reduce_local(own, sum(i), static_cast<int>(elements(i)), type, op);
-    if (code == MPI_SUCCESS) code = pieces.sent(i);  // its place in `sums` is free for i + depth
-    if (code == MPI_SUCCESS && !roots) code = pieces.send(i, ends ? own : sum(i), elements(i));
-    if (code == MPI_SUCCESS) code = receive(i + depth);
+    pieces.received(i);
+    if (!ends) pieces.note(real().Reduce_local(own, sum(i), static_cast<int>(elements(i)), type, op));
+    pieces.sent(i);  // its place in `sums` is free for i + depth
+    if (!roots) pieces.send(i, ends ? own : sum(i), elements(i), waits(i));
+    receive(i + depth);
   }
-  return pieces.end(code);
+  return pieces.end();
 }
 
 namespace {
@@ -154,25 +156,23 @@ int Chain::allgather(char* blocks, const int* bytes, const int* offsets, std::si
   // A piece is sent on when it is there; pieces of the own block run ahead.
   const std::size_t ahead = std::min(own, depth / 2);
   std::size_t asked = 0, came = 0;
-  int code = MPI_SUCCESS;
   const auto ask = [&] {
-    if (in.over()) return MPI_SUCCESS;
-    const int error = pieces.receive(asked++, place(in), in.length());
+    if (in.over()) return;
+    pieces.receive(asked++, place(in), in.length());
     in.go_on();
-    return error;
   };
-  for (std::size_t i = 0; i < depth && code == MPI_SUCCESS; ++i) code = ask();
-  for (std::size_t i = 0; code == MPI_SUCCESS && (!out.over() || came < asked); ++i) {
-    while (code == MPI_SUCCESS && came < asked && came + ahead <= i) {
-      code = pieces.received(came++);
-      if (code == MPI_SUCCESS) code = ask();
+  for (std::size_t i = 0; i < depth; ++i) ask();
+  for (std::size_t i = 0; !out.over() || came < asked; ++i) {
+    while (came < asked && came + ahead <= i) {
+      pieces.received(came++);
+      ask();
     }
-    if (out.over() || code != MPI_SUCCESS) continue;
-    code = pieces.sent(i);
-    if (code == MPI_SUCCESS) code = pieces.send(i, place(out), out.length());
+    if (out.over()) continue;
+    pieces.sent(i);
+    pieces.send(i, place(out), out.length());
     out.go_on();
   }
-  return pieces.end(code);
+  return pieces.end();
 }
 
 }  // namespace nigh::mpi::coll

@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,10 @@ class Budget {
     const std::int64_t ms = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
     const std::int64_t earned = ms * each_second_ / 1000;
     const std::int64_t before = earned_.exchange(earned, std::memory_order_relaxed);
-    if (signs_ == nullptr || signs_->last(ms)) add(earned - before);
+    if (signs_ == nullptr)
+      add(earned - before);
+    else if (signs_->last(ms))
+      add(std::min(earned - before, each_second_));
   }
 
   std::int64_t each_second_;

@@ -130,6 +130,7 @@ static std::uint64_t place_of_site(std::size_t id) {
   std::uint64_t known = place.load(std::memory_order_relaxed);
   if (known != 0) return known;
   const std::uint64_t key = g_keys[id].load(std::memory_order_relaxed);
+  if (key == 0) return kNoPlace;  // another thread's, not seen yet
   const std::uintptr_t caller = key >> (kClassBits + 1);
   if (caller != 0) known = place_of(caller, key >> 1 & ((1 << kClassBits) - 1));
   if (known == 0) known = kNoPlace;
@@ -232,7 +233,10 @@ bool site_freed(std::uintptr_t lo, std::size_t bytes) {
 void site_moved(std::uintptr_t from, std::size_t bytes, std::uintptr_t to, std::size_t bytes_now) {
   const std::uint16_t id = take_site(from);
   if (id == 0 || bytes == 0) return;
-  if (take_marks(from, bytes)) g_states[id].store(kSends, std::memory_order_relaxed);
+  if (take_marks(from, bytes)) {
+    g_messages.seen();
+    g_states[id].store(kSends, std::memory_order_relaxed);
+  }
   if (in_slot(to, 1)) site_made({id, Site::shares}, to, bytes_now);
 }
 

@@ -4,6 +4,7 @@
 
 #include <linux/sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "sys/raw_memory.hpp"
@@ -78,11 +79,10 @@ struct Order {
 
 void obey(Order* order) { order->answer = open_in_namespace(order->user, order->group); }
 
-// The child calls obey() on a stack of its own in the memory of the caller, which stands still until the
-// child has ended, as with vfork(2). A copy of that memory would cost the caller a fault for each of its
-// pages.
+// The child calls obey() on a stack of its own. With CLONE_VM and CLONE_VFORK among the flags it has the
+// memory of the caller, which stands still until the child has ended, as with vfork(2); a copy of that memory
+// costs the caller a fault for each of its pages.
 long clone_and_obey(long flags, char* stack_end, Order* order) {
-  flags |= CLONE_VM | CLONE_VFORK;
 #if defined(__x86_64__)
   long child;
   asm volatile(
@@ -104,9 +104,10 @@ long clone_and_obey(long flags, char* stack_end, Order* order) {
       : "rcx", "r8", "r10", "r11", "memory", "cc");
   return child;
 #else
+  const long stack = of(stack_end);  // before: calls change registers
   register long x8 __asm__("x8") = SYS_clone;
   register long x0 __asm__("x0") = flags;
-  register long x1 __asm__("x1") = of(stack_end);
+  register long x1 __asm__("x1") = stack;
   register long x2 __asm__("x2") = 0;
   register long x3 __asm__("x3") = 0;
   register long x4 __asm__("x4") = 0;
@@ -128,30 +129,38 @@ long clone_and_obey(long flags, char* stack_end, Order* order) {
 #endif
 }
 
+// A system call filter may end the child by a signal with a core dump, which before Linux 5.16 ends all that
+// share its memory. (2: there is a filter; an error: prctl is filtered.)
+bool may_be_filtered() { return nigh_raw_syscall3(SYS_prctl, PR_GET_SECCOMP, 0, 0) != 0; }
+
 // The child's own word for it, or why there is none. Signals wait meanwhile: the child would run the
-// program's handlers in the program's memory.
-long open_by_child() {
+// program's handlers in the program's memory. `order`: in shared memory.
+long open_by_child(Order* order) {
   constexpr long all_signals = -1;
   constexpr long quiet = 0;  // its end sends no signal
   alignas(16) char stack[16384];
-  Order order = {static_cast<unsigned long>(nigh_raw_syscall3(SYS_geteuid, 0, 0, 0)),
-                 static_cast<unsigned long>(nigh_raw_syscall3(SYS_getegid, 0, 0, 0)),
-                 -EPERM};  // as of a child that was killed
+  *order = {.user = static_cast<unsigned long>(nigh_raw_syscall3(SYS_geteuid, 0, 0, 0)),
+            .group = static_cast<unsigned long>(nigh_raw_syscall3(SYS_getegid, 0, 0, 0)),
+            .answer = -EPERM};  // as of a child that was killed
   long before = 0;
   nigh_raw_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&all_signals),
                     reinterpret_cast<long>(&before), sizeof before, 0, 0);
-  const long child =
-      clone_and_obey(CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES | quiet, stack + sizeof stack, &order);
+  const long with_us = may_be_filtered() ? 0 : CLONE_VM | CLONE_VFORK;
+  const long child = clone_and_obey(with_us | CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES | quiet,
+                                    stack + sizeof stack, order);
   if (child > 0)
     while (nigh_raw_syscall6(SYS_wait4, child, 0, __WALL, 0, 0, 0) == -EINTR) continue;
   nigh_raw_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before, 0, 0);
-  return child < 0 ? child : order.answer;
+  return child < 0 ? child : order->answer;
 }
 
 }  // namespace
 
 long raw_huge_memory_file(std::uint64_t bytes) {
-  const long fd = open_by_child();
+  const long page = raw_map(0, sizeof(Order), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (is_error(page)) return page;
+  const long fd = open_by_child(reinterpret_cast<Order*>(page));
+  raw_unmap(static_cast<std::uintptr_t>(page), sizeof(Order));
   return fd < 0 ? fd : raw_finish_memory_file(fd, bytes);
 }
 

@@ -4,6 +4,8 @@
 
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -113,6 +115,7 @@ TEST(RawTmpfs, RunsNoHandlerInTheChild) {
 
 // A copy of the caller's memory costs a fault for each of its pages when it is written again.
 TEST(RawTmpfs, CopiesNoMemory) {
+  if (prctl(PR_GET_SECCOMP) != 0) GTEST_SKIP() << "system calls are filtered here";
   constexpr std::size_t page = 4096, bytes = std::size_t{16} << 20;
   std::vector<char> data(bytes, 1);
   FILE_OR_SKIP(fd);
@@ -122,6 +125,26 @@ TEST(RawTmpfs, CopiesNoMemory) {
   getrusage(RUSAGE_THREAD, &after);
   EXPECT_LT(after.ru_minflt - before.ru_minflt, static_cast<long>(bytes / page / 8));
   close(static_cast<int>(fd));
+}
+
+// Then the child has a copy.
+TEST(RawTmpfs, WorksWhereSystemCallsAreFiltered) {
+  FILE_OR_SKIP(fd);
+  close(static_cast<int>(fd));
+  const pid_t child = fork();
+  if (child == 0) {
+    sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program = {1, all};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+      _exit(77);
+    _exit(raw_huge_memory_file(kBytes) >= 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no filter can be set here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(LoadedFile, IsTheFileThatHoldsTheAddress) {

@@ -208,6 +208,7 @@ int main(int argc, char** argv) {
       exchange_on(uneven, 1 + k * 15, k);
       if (i == 2 && k % 6 == 3) root_on(uneven, 1 + k * 15, k);
       if (i == 2 && k % 6 == 3) parts_on(uneven, 1 + k * 15, k);
+      if (i == 2 && k == 4) parts_on(uneven, 6000, k); /* and a node that has nothing */
     }
   }
   for (int k = 1; k < 5; k++) MPI_Comm_free(&comms[k]);
