@@ -39,7 +39,8 @@ struct NodeSum {
   }
 };
 
-// Between nodes. Never in place: MPICH 4.0 crashes then at roots other than 0, from 2 KiB on.
+// Between nodes. Never in place: MPICH 4.0 crashes then at roots other than 0, from 2 KiB on. Never without a
+// buffer for the result: MPICH 3.4 writes to that of a leader that is no root.
 int reduce_between(const Hierarchy& levels, MPI_Comm comm, int root_node, const char* from, char* to,
                    MPI_Count count, std::size_t element, MPI_Datatype type, MPI_Op op) {
   const auto bytes = static_cast<std::size_t>(count) * element;
@@ -47,6 +48,8 @@ int reduce_between(const Hierarchy& levels, MPI_Comm comm, int root_node, const 
     return Chain{comm, levels.nodes, levels.node}.reduce(root_node, from, to, bytes, element, type, op,
                                                          piece);
   }
+  Temporary unused;
+  if (to == nullptr) to = static_cast<char*>(unused.take(bytes));
   int code = MPI_SUCCESS;
   for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most_elements) {
     const std::size_t before = static_cast<std::size_t>(at) * element;

@@ -69,6 +69,32 @@ struct Place {
   }
 };
 
+// The pieces of the blocks of `nodes` nodes, from `node` downwards, one after the other.
+class Walk {
+ public:
+  Walk(const Chain& chain, int node, int nodes, const int* bytes, std::size_t piece)
+      : bytes_(bytes), piece_(piece), all_(chain.nodes), node_(node), left_(nodes) {
+    skip_empty();
+  }
+  [[nodiscard]] bool over() const { return left_ == 0; }
+  [[nodiscard]] int node() const { return node_; }
+  [[nodiscard]] std::size_t at() const { return at_; }  // in the block
+  [[nodiscard]] std::size_t length() const { return std::min(piece_, block() - at_); }
+  void go_on() {
+    at_ += piece_;
+    skip_empty();
+  }
+
+ private:
+  [[nodiscard]] std::size_t block() const { return static_cast<std::size_t>(bytes_[node_]); }
+  void skip_empty() {
+    for (; left_ > 0 && at_ >= block(); at_ = 0, --left_) node_ = (node_ + all_ - 1) % all_;
+  }
+  const int* bytes_;
+  std::size_t piece_, at_ = 0;
+  int all_, node_, left_;
+};
+
 }  // namespace
 
 int Chain::bcast(int root, char* data, std::size_t bytes, std::size_t piece) const {
@@ -115,36 +141,6 @@ int Chain::reduce(int root, const char* from, char* to, std::size_t bytes, std::
   }
   return pieces.end();
 }
-
-namespace {
-
-// The pieces of the blocks of `nodes` nodes, from `node` downwards, one after the other.
-class Walk {
- public:
-  Walk(const Chain& chain, int node, int nodes, const int* bytes, std::size_t piece)
-      : bytes_(bytes), piece_(piece), all_(chain.nodes), node_(node), left_(nodes) {
-    skip_empty();
-  }
-  [[nodiscard]] bool over() const { return left_ == 0; }
-  [[nodiscard]] int node() const { return node_; }
-  [[nodiscard]] std::size_t at() const { return at_; }  // in the block
-  [[nodiscard]] std::size_t length() const { return std::min(piece_, block() - at_); }
-  void go_on() {
-    at_ += piece_;
-    skip_empty();
-  }
-
- private:
-  [[nodiscard]] std::size_t block() const { return static_cast<std::size_t>(bytes_[node_]); }
-  void skip_empty() {
-    for (; left_ > 0 && at_ >= block(); at_ = 0, --left_) node_ = (node_ + all_ - 1) % all_;
-  }
-  const int* bytes_;
-  std::size_t piece_, at_ = 0;
-  int all_, node_, left_;
-};
-
-}  // namespace
 
 // Each node sends its own block to the next one, then what came from the one before but for the last block.
 int Chain::allgather(char* blocks, const int* bytes, const int* offsets, std::size_t piece) const {
