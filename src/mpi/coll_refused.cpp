@@ -165,9 +165,11 @@ void ask_of(Form first, Form end, MPI_Datatype uncommitted) {
 
 }  // namespace
 
-NoErrors::NoErrors() {
+NoErrors::NoErrors(bool of_neighbors) : on_(is_openmpi()) {
+  int version = 0, subversion = 0;
+  if (of_neighbors && real().Get_version(&version, &subversion) == MPI_SUCCESS) on_ |= version < 4;
   const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-  for (int i = 0; is_openmpi() && i < 2; ++i) {
+  for (int i = 0; on_ && i < 2; ++i) {
     real().Comm_get_errhandler(comms[i], &handlers_[i]);
     real().Comm_set_errhandler(comms[i], errors_return());
   }
@@ -175,7 +177,7 @@ NoErrors::NoErrors() {
 
 NoErrors::~NoErrors() {
   const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-  for (int i = 0; is_openmpi() && i < 2; ++i) {
+  for (int i = 0; on_ && i < 2; ++i) {
     real().Comm_set_errhandler(comms[i], handlers_[i]);
     real().Errhandler_free(&handlers_[i]);
   }
@@ -194,7 +196,7 @@ void ask_what_is_refused() {
   MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
   if (own_comm() == MPI_COMM_NULL || real().Type_contiguous(2, MPI_INT, &uncommitted) != MPI_SUCCESS) return;
   {
-    const NoErrors none;
+    const NoErrors none(false);
     ask_of(Form::bcast, Form::neighbor_allgather, uncommitted);
   }
   real().Type_free(&uncommitted);

@@ -51,16 +51,18 @@ struct Refused {
 extern Refused g_refused[static_cast<int>(Form::count)][2];  // of blocking and of non-blocking calls
 
 // While it lives, nobody's error handler hears of what the library refuses: Open MPI raises some of these
-// errors on MPI_COMM_WORLD whatever the communicator. MPICH's handlers there are left alone: one that was
-// set, be it to what it was, is asked in other cases than one that never was.
+// errors on MPI_COMM_WORLD whatever the communicator, and MPICH 3 those of neighbourhood collectives.
+// Otherwise MPICH's handlers there are left alone: one that was set, be it to what it was, is asked in other
+// cases than one that never was.
 class NoErrors {
  public:
-  NoErrors();
+  explicit NoErrors(bool of_neighbors);
   ~NoErrors();
   NoErrors(const NoErrors&) = delete;
   NoErrors& operator=(const NoErrors&) = delete;
 
  private:
+  bool on_;
   MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 };
 

@@ -57,7 +57,7 @@ struct Habits {
   Habits() {
     const MPI_Comm self = own_comm();
     if (self == MPI_COMM_NULL) return;
-    const NoErrors none;
+    const NoErrors none(true);
     const int ones[4] = {1, 1, 1, 1}, zeros[4] = {};
     MPI_Comm comm = MPI_COMM_NULL;
     if (real().Cart_create(self, 2, ones, ones, 0, &comm) == MPI_SUCCESS) ask(comm, of_torus);

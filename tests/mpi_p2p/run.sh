@@ -25,6 +25,8 @@ launch() { # NAME=VALUE...: environment of the ranks; `traps`: which ones, all i
 }
 
 case $kind in
+  mpich3)  # 3.4.3 loses messages of freed requests, takes some types for others, and crashes
+    left_out=(request_free null_arguments types_pairs types_partial communicator_freed) ;;
   mpich5*) left_out=(error_handler) ;;  # the class of an error is lost
   intel) left_out=(early_truncated truncation_below_descriptor) ;;  # a short message into no bytes at all is no error there
   intelabi)  # takes MPI_ERRORS_RETURN for MPI_ERRORS_ABORT
