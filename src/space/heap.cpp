@@ -360,7 +360,7 @@ static void* resized(void* data, std::size_t bytes, std::uintptr_t caller) {
   void* moved = prepare(fresh, bytes, site);
   if (moved == nullptr) return nullptr;
   memcpy(moved, data, before < bytes ? before : bytes);
-  __libc_free(data);
+  libc_free(data);
   return moved;
 }
 
@@ -382,9 +382,12 @@ NIGH_ENTRY void* malloc(size_t bytes) {
 }
 
 NIGH_ENTRY void free(void* data) {
-  if (!owned(data))
-    __libc_free(data);
-  else if (g_hot.learns)
+  if (!owned(data)) {
+    if (g_hot.quick.load(std::memory_order_relaxed) != 0)
+      __libc_free(data);
+    else
+      libc_free(data);
+  } else if (g_hot.learns)
     forget_block(data);
   else
     nigh_je_free(data);

@@ -41,6 +41,11 @@ inline void* libc_realloc(void* data, std::size_t bytes) {
   const InLibc here;
   return __libc_realloc(data, bytes);
 }
+// The first call of a thread makes its heap, be it this one.
+inline void libc_free(void* data) {
+  const InLibc here;
+  __libc_free(data);
+}
 inline void* libc_memalign(std::size_t align, std::size_t bytes) {
   const InLibc here;
   return __libc_memalign(align, bytes);

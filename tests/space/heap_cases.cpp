@@ -240,6 +240,19 @@ static void jump_over_libcs_mmap() {
   __builtin___clear_cache(reinterpret_cast<char*>(code), reinterpret_cast<char*>(code + sizeof jump));
 }
 
+// A block that libc's getline makes.
+static char* line_of(std::size_t bytes) {
+  std::FILE* file = std::tmpfile();
+  const std::string text(bytes, 'x');
+  CHECK(std::fputs(text.c_str(), file) >= 0);
+  std::rewind(file);
+  char* line = nullptr;
+  std::size_t room = 0;
+  CHECK(getline(&line, &room, file) == static_cast<ssize_t>(bytes));
+  std::fclose(file);
+  return line;
+}
+
 // Blocks of libc's own, which it maps for itself: lines that getline reads, and, where only what is sent is
 // shared, the program's. Threads have stacks that it maps, and heaps.
 CASE(libcs_heap_outlives_a_jump_over_mmap) {
@@ -252,15 +265,17 @@ CASE(libcs_heap_outlives_a_jump_over_mmap) {
     CHECK(block != nullptr && zeros != nullptr && static_cast<char*>(zeros)[599'999] == 0);
     std::free(block);
     std::free(zeros);
-    std::FILE* file = std::tmpfile();
-    const std::string text(std::size_t{1} << 20, 'x');
-    CHECK(std::fputs(text.c_str(), file) >= 0);
-    std::rewind(file);
-    char* line = nullptr;
-    std::size_t room = 0;
-    CHECK(getline(&line, &room, file) == 1 << 20 && !in_slot(line));
+    char* line = line_of(1 << 20);
+    CHECK(!in_slot(line));
     std::free(line);
-    std::fclose(file);
+    // A thread that frees before it allocates: its heap is made then.
+    char* other = line_of(1000);
+    std::thread([other] {
+      std::free(other);
+      char* own = strdup("x");
+      CHECK(!in_slot(own));
+      std::free(own);
+    }).join();
     std::thread([] {
       void* small = std::malloc(100);
       void* large = std::malloc(400'000);
