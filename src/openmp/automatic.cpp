@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "nigh/plan.h"
 #include "openmp/cures.hpp"
 #include "openmp/planner.hpp"
@@ -166,9 +168,12 @@ void automatic_tick() {
   // omp_set_nesting_info may have brought a spec meanwhile.
   if (const Plan* plan = g.plan.load(std::memory_order_acquire); !plan || !plan->automatic)
     return g_automatic.waiting.store(false);
-  if (coarse_time() - g_automatic.began >= kDelay && g_automatic.waiting.exchange(false))
-    return bind_from_now();
-  t.period = t.period < 64 ? 2 * t.period + 1 : 64;
+  const long time = coarse_time();
+  if (time - g_automatic.began >= kDelay && g_automatic.waiting.exchange(false)) return bind_from_now();
+  // Regions that take long are looked at one by one, and the next ones may take longer than those before.
+  const bool often = time - t.looked < kDelay / 16;
+  t.looked = time;
+  t.period = often ? std::min(2 * t.period, 8U) : 1;
   t.look = t.period;
 }
 

@@ -9,6 +9,7 @@
  *   root       the last region is another thread's
  *   closed     all descriptors are closed before a larger team; "0:0": a file of the program's own, which has
  *              got a number of nigh's, has a lock then; "0:*": it has none
+ *   slow       as plain, but after 200 regions at most 50 a second
  *   alternate  the teams are of OUTER and of INNER threads in turn */
 #include <fcntl.h>
 #include <omp.h>
@@ -107,7 +108,8 @@ int main(int argc, char** argv) {
   outer = argc > 3 ? atoi(argv[3]) : 0;
   inner = argc > 4 ? atoi(argv[4]) : 0;
   if (outer < 1) outer = omp_get_max_threads();
-  const int alternate = strcmp(mode, "alternate") == 0;
+  const int alternate = strcmp(mode, "alternate") == 0, slow = strcmp(mode, "slow") == 0;
+  int regions = 0;
   const double end = now() + atof(argv[2]);
   if (inner > 1) omp_set_max_active_levels(2);
   if (strcmp(mode, "own") == 0) bind_in_reverse();
@@ -121,6 +123,7 @@ int main(int argc, char** argv) {
   while (now() < end) {
     team(outer, alternate ? 1 : inner, NULL);
     if (alternate) team(inner, 1, NULL);
+    if (slow && ++regions > 200) usleep(20000);
   }
   if (strcmp(mode, "fork") == 0) {
     const pid_t child = fork();

@@ -22,6 +22,8 @@ case_bound() {
   [ "$(tr ' ' '\n' <"$tmp/out" | cut -d: -f2 | sort -u | wc -l)" = "$pus" ] || fail "threads share PUs"
   says 'every thread was on its planned PU'
   says 'teams *auto$'
+  ok $run -- "$program" slow 0.6
+  bound
 }
 
 case_short() { # a program that ends at once pays for nothing
