@@ -34,14 +34,14 @@ namespace {
 using bench::now;
 using bench::Pair;
 using nigh::transpose::Block;
-using nigh::transpose::Range;
+using nigh::transpose::IndexRange;
 using nigh::transpose::Rows;
 using nigh::transpose::Stores;
 using nigh::transpose::Team;
 
 constexpr std::size_t parts_of_reorder = 8, word = bench::word;
 
-Range share(std::size_t count, std::size_t grain, int part, int parts) {
+IndexRange share(std::size_t count, std::size_t grain, int part, int parts) {
   return nigh::transpose::share(count, grain, static_cast<std::size_t>(part),
                                 static_cast<std::size_t>(parts));
 }
@@ -66,7 +66,7 @@ void nigh_work(Stores stores, Pair& pair, Move move, int part, int parts) {
   // A part of a reorder is small; whether it is streamed is decided by the whole.
   if (stores == Stores::automatic)
     stores = nigh::transpose::streams({}, pair.bytes(), parts) ? Stores::streamed : Stores::cached;
-  const nigh::transpose::Way way{stores, 0, nullptr};
+  const nigh::transpose::CopyOptions way{stores, 0, nullptr};
   if (move == Move::transpose) {
     transpose_part({pair.source(), pair.side(), pair.target(), pair.side(), pair.side(), pair.side()}, word,
                    part, parts, way);

@@ -86,7 +86,7 @@ struct Early {  // a message for an array that this PE does not know yet, to one
 struct Restored {  // an array that had another id in a file, and how often it had been restored by then
   std::uint16_t array = 0, times = 0;
 };
-struct Tally {  // at PE 0
+struct RestoreTally {  // at PE 0
   Callback then;
   std::uint64_t elements = 0;
   std::uint32_t missing = 0;

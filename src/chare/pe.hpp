@@ -323,7 +323,7 @@ class alignas(128) Pe {
   std::unordered_map<ArrayId, std::vector<Restored>, HashOfId> restored_;  // by ids in files
   bool reads_own_files_ = false;  // an array was restored here whose original is an array of this job
   std::uint64_t marks_ = 0;       // the last random number
-  std::unordered_map<std::uint16_t, Tally> tallies_;
+  std::unordered_map<std::uint16_t, RestoreTally> tallies_;
   Reductions reductions_;
   Waves waves_;
   Balancer balancer_;

@@ -233,7 +233,7 @@ void Pe::tally(const Header* message) {
 }
 
 void Pe::on_tallied(std::uint16_t array, std::uint64_t elements) {
-  Tally& tally = tallies_[array];
+  RestoreTally& tally = tallies_[array];
   tally.elements += elements;
   if (--tally.missing > 0) return;
   reductions_.set_total(array, tally.elements);

@@ -97,7 +97,7 @@ Result<Checkpoint> read_list(const std::string& path) {
   return text ? read_checkpoint(*text, path) : tl::unexpected(text.error());
 }
 
-Result<void> find_part(const Part& part, const std::string& file) {
+Result<void> find_part(const CheckpointPart& part, const std::string& file) {
   const auto size = sys::file_size(file);
   if (!size) return tl::unexpected(size.error());
   if (*size != part.bytes)
@@ -107,7 +107,7 @@ Result<void> find_part(const Part& part, const std::string& file) {
 }
 
 Result<void> find_parts(const Checkpoint& checkpoint, const std::string& path) {
-  for (const Part& part : checkpoint.parts)
+  for (const CheckpointPart& part : checkpoint.parts)
     if (auto found = find_part(part, folder_of(path) + part.name); !found) return found;
   return {};
 }
@@ -121,7 +121,7 @@ std::string behind(const Header* message) {  // a path, which ends with 0
 
 std::uint64_t Checkpoint::elements() const {
   std::uint64_t out = 0;
-  for (const Part& part : parts) out += part.elements;
+  for (const CheckpointPart& part : parts) out += part.elements;
   return out;
 }
 
@@ -136,7 +136,7 @@ std::string text_of(const Checkpoint& checkpoint) {
   out << "\nids " << checkpoint.names.size();
   for (const core::ArrayId& id : checkpoint.names) out << ' ' << id.number << ' ' << id.mark;
   out << "\nparts " << checkpoint.parts.size() << '\n';
-  for (const Part& part : checkpoint.parts)
+  for (const CheckpointPart& part : checkpoint.parts)
     out << part.bytes << ' ' << part.sum << ' ' << part.elements << ' ' << part.first << ' ' << part.last
         << ' ' << part.name << '\n';
   return out.str() + last_word + std::to_string(sum_of(out.str())) + '\n';
@@ -156,7 +156,7 @@ std::optional<std::string> checked(const std::string& text) {
 // A contradiction in a file that no job has written, though the checksum is right. Empty: none.
 std::string contradiction(const Checkpoint& checkpoint) {
   std::uint64_t elements = 0;
-  for (const Part& part : checkpoint.parts) {
+  for (const CheckpointPart& part : checkpoint.parts) {
     if (part.elements > part.bytes / sizeof(Record))
       return "more elements in " + part.name + " than fit there";
     if (part.name.empty() || part.name.find('/') != std::string::npos) return "a part of that name";
@@ -204,7 +204,7 @@ Result<Checkpoint> read_checkpoint(const std::string& text, const std::string& p
   if (!begins) return fail(Errc::invalid, path + " is no checkpoint of an array");
   out.shape.is_sparse = form == "sparse";
   for (std::size_t i = 0; i < parts; ++i) {
-    Part part;
+    CheckpointPart part;
     if (!(in >> part.bytes >> part.sum >> part.elements >> part.first >> part.last) || in.get() != ' ' ||
         !std::getline(in, part.name))
       return fail(Errc::invalid,
@@ -267,8 +267,8 @@ void Saver::answer(std::uint16_t array, const Step& step, bool failed) {
   pe_.turn_is_over(array);
 }
 
-Result<Part> Saver::write(Elements& elements, const std::string& path, std::uint64_t generation) {
-  Part part;
+Result<CheckpointPart> Saver::write(Elements& elements, const std::string& path, std::uint64_t generation) {
+  CheckpointPart part;
   std::string data;
   part.name = name_of_part(path, generation, pe_.number());
   part.first = std::numeric_limits<std::uint64_t>::max();
@@ -327,7 +327,7 @@ void Saver::end(Step& step) {
     }
   }
   if (!step.failed) return remove_others(step.path, step.now.generation);
-  for (const Part& part : step.now.parts) std::remove((folder_of(step.path) + part.name).c_str());
+  for (const CheckpointPart& part : step.now.parts) std::remove((folder_of(step.path) + part.name).c_str());
 }
 
 // --- and back ---
@@ -387,7 +387,7 @@ Result<void> Saver::read(Elements& elements, const std::string& path) {
   const auto checkpoint = read_list(path);
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   if (auto done = make_way(checkpoint->heaps, path); !done) return done;
-  for (const Part& part : checkpoint->parts) {
+  for (const CheckpointPart& part : checkpoint->parts) {
     if (part.elements == 0) continue;
     const bool mine =
         elements.shape.is_sparse || (part.last >= elements.first_mine() && part.first < elements.end_mine());

@@ -28,7 +28,7 @@ namespace nigh::chare {
 class Elements;
 class Pe;
 
-struct Part {
+struct CheckpointPart {
   std::string name;  // without its folder
   std::uint64_t bytes = 0, sum = 0, elements = 0;
   std::uint64_t first = 0, last = 0;  // numbers of elements
@@ -42,7 +42,7 @@ struct Checkpoint {
   Shape shape;
   std::uint64_t generation = 0;
   std::vector<core::ArrayId> names;  // the newest first
-  std::vector<Part> parts;
+  std::vector<CheckpointPart> parts;
   Heaps heaps;
   [[nodiscard]] std::uint64_t elements() const;
 };
@@ -68,7 +68,7 @@ class Saver {
     std::uint32_t missing = 0;
     bool failed = false;
   };
-  Result<Part> write(Elements& elements, const std::string& path, std::uint64_t generation);
+  Result<CheckpointPart> write(Elements& elements, const std::string& path, std::uint64_t generation);
   Result<void> make_way(const Heaps& heaps, const std::string& path);
   Result<void> read(Elements& elements, const std::string& path);
   Result<void> read_part(Elements& elements, const std::string& data, const std::string& path);

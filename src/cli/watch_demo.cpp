@@ -70,7 +70,7 @@ struct Stage {
 
   void second() {
     world.pass(1);
-    watch::Step step = governor.look(world.sighting());
+    watch::GovernorStep step = governor.look(world.sighting());
     for (const watch::Action& action : step.actions) world.apply(action);
     for (const watch::Event& event : step.events) {
       said.push_back(fmt::format("{:.0f} s {}: {}", world.time(), event.kind, event.sentence));

@@ -180,10 +180,10 @@ Result<void> Builder::mix(const Array& from, const Array& to, const transpose::D
   line->twiddles = recipe_.twiddles(2 * line->blocks.m(), shape_.sign());
   transpose::Team& team = recipe_.team();
   if (near_) {
-    const transpose::Range mine = transpose::share(line->blocks.m() / 2 + 1, 1, me_, ranks_);
+    const transpose::IndexRange mine = transpose::share(line->blocks.m() / 2 + 1, 1, me_, ranks_);
     recipe_.step({"elements and what stands opposite", [line, from, to, mine, &team]() -> Result<void> {
                     team.run([&](int thread) {
-                      const transpose::Range part =
+                      const transpose::IndexRange part =
                           transpose::share(mine.end - mine.first, 1, static_cast<std::size_t>(thread),
                                            static_cast<std::size_t>(team.threads()));
                       mix_pairs(*line, from.of_rank, to.of_rank,
@@ -196,7 +196,7 @@ Result<void> Builder::mix(const Array& from, const Array& to, const transpose::D
   }
   if (deal.most() > INT_MAX / each)
     return fail(Errc::unsupported, "a rank has more of the spectrum than a message takes: use more ranks");
-  std::vector<transpose::Range> have, want;
+  std::vector<transpose::IndexRange> have, want;
   for (std::size_t r = 0; r < ranks_; ++r) {
     have.push_back(line->blocks.of(r));
     want.push_back(line->blocks.mirror_of(r));

@@ -84,19 +84,19 @@ Precision Shape::precision() const {
 bool Shape::real() const { return has(NIGH_FFT_REAL); }
 std::size_t Shape::row_of_reals(bool in_place) const { return in_place ? 2 * n_.back() : last_; }
 
-Part Shape::part(std::size_t rank, std::size_t ranks, bool turned, bool reals, bool in_place) const {
+RankShare Shape::part(std::size_t rank, std::size_t ranks, bool turned, bool reals, bool in_place) const {
   const transpose::Deal deal = turned ? deal_columns(ranks) : deal_rows(ranks);
-  Part p{deal.first(rank), deal.count(rank), turned ? rows() : columns(), 0};
+  RankShare p{deal.first(rank), deal.count(rank), turned ? rows() : columns(), 0};
   if (reals) p.row = one_ ? 2 * p.row : columns() / n_.back() * row_of_reals(in_place);
   p.bytes = p.rows * p.row * (reals ? element() / 2 : element());
   if (one_ && real() && !reals && rank + 1 == ranks) p.bytes += element();  // n / 2
   return p;
 }
-Part Shape::in(std::size_t rank, std::size_t ranks, bool in_place) const {
+RankShare Shape::in(std::size_t rank, std::size_t ranks, bool in_place) const {
   return part(rank, ranks, has(NIGH_FFT_TRANSPOSED_IN) && !one_, real() && forward(), in_place);
 }
 // The spectrum of one dimension in its own order is the transpose of what the steps give.
-Part Shape::out(std::size_t rank, std::size_t ranks, bool in_place) const {
+RankShare Shape::out(std::size_t rank, std::size_t ranks, bool in_place) const {
   const bool turned = has(NIGH_FFT_TRANSPOSED_OUT) != one_ && !(one_ && has(NIGH_FFT_TRANSPOSED_IN));
   return part(rank, ranks, turned, real() && !forward(), in_place);
 }

@@ -31,7 +31,7 @@ Demand demand_of(int dimensions, const std::size_t* n, int sign, unsigned flags)
 std::size_t factor(std::size_t n);
 
 // The part of a rank: rows [first, first + rows), each of `row` elements.
-struct Part {
+struct RankShare {
   std::size_t first = 0, rows = 0, row = 0, bytes = 0;
 };
 
@@ -57,12 +57,13 @@ class Shape {
 
   [[nodiscard]] transpose::Deal deal_rows(std::size_t ranks) const { return {rows(), ranks}; }
   [[nodiscard]] transpose::Deal deal_columns(std::size_t ranks) const { return {columns(), ranks}; }
-  [[nodiscard]] Part in(std::size_t rank, std::size_t ranks, bool in_place) const;
-  [[nodiscard]] Part out(std::size_t rank, std::size_t ranks, bool in_place) const;
+  [[nodiscard]] RankShare in(std::size_t rank, std::size_t ranks, bool in_place) const;
+  [[nodiscard]] RankShare out(std::size_t rank, std::size_t ranks, bool in_place) const;
   [[nodiscard]] std::string text() const;  // "2-D complex transform of 4096 x 4096 doubles, forward"
 
  private:
-  [[nodiscard]] Part part(std::size_t rank, std::size_t ranks, bool turned, bool reals, bool in_place) const;
+  [[nodiscard]] RankShare part(std::size_t rank, std::size_t ranks, bool turned, bool reals,
+                               bool in_place) const;
   int sign_ = -1;
   unsigned flags_ = 0;
   bool one_ = false;

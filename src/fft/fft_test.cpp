@@ -229,8 +229,8 @@ class Counting final : public World {
     ++together_;
     return Action([] { return Result<void>(); });
   }
-  Action fetch(std::size_t, const std::vector<transpose::Range>&, const std::vector<transpose::Range>&,
-               const std::byte*, std::byte*) override {
+  Action fetch(std::size_t, const std::vector<transpose::IndexRange>&,
+               const std::vector<transpose::IndexRange>&, const std::byte*, std::byte*) override {
     return [] { return Result<void>(); };
   }
   [[nodiscard]] transpose::Sharing sharing(int threads) const override { return {0, threads}; }

@@ -63,7 +63,7 @@ struct Array {
     }
   }
   std::complex<T>& at(std::size_t m, std::size_t l, std::size_t e) {
-    for (const Piece& piece : view.pieces)
+    for (const LinePiece& piece : view.pieces)
       if (e >= piece.first && e < piece.first + piece.count)
         return *reinterpret_cast<std::complex<T>*>(piece.at + m * view.matrix + l * view.line +
                                                    (e - piece.first) * view.element);

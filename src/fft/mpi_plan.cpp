@@ -37,7 +37,7 @@ nigh_fft* nigh_fft_mpi(int dimensions, const size_t* n, int sign, unsigned flags
 
 int nigh_fft_mpi_share(int dimensions, const size_t* n, int sign, unsigned flags, int in_place, MPI_Comm comm,
                        nigh_fft_part* in, nigh_fft_part* out) {
-  const auto give = [](nigh_fft_part* where, const Part& part) {
+  const auto give = [](nigh_fft_part* where, const RankShare& part) {
     if (where != nullptr) *where = {part.first, part.rows, part.row, part.bytes};
   };
   give(in, {});

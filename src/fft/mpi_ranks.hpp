@@ -80,18 +80,19 @@ class Ranks final : public World {
       return {};
     };
   }
-  Action fetch(std::size_t element, const std::vector<transpose::Range>& have,
-               const std::vector<transpose::Range>& want, const std::byte* from, std::byte* to) override {
+  Action fetch(std::size_t element, const std::vector<transpose::IndexRange>& have,
+               const std::vector<transpose::IndexRange>& want, const std::byte* from,
+               std::byte* to) override {
     struct Counts {
       std::vector<int> count, at;
-      void add(const transpose::Range& one, const transpose::Range& other, std::size_t origin) {
+      void add(const transpose::IndexRange& one, const transpose::IndexRange& other, std::size_t origin) {
         const std::size_t first = std::max(one.first, other.first), end = std::min(one.end, other.end);
         count.push_back(first < end ? static_cast<int>(end - first) : 0);
         at.push_back(first < end ? static_cast<int>(first - origin) : 0);
       }
     };
     Counts out, in;
-    const transpose::Range &mine = have[rank()], &wanted = want[rank()];
+    const transpose::IndexRange &mine = have[rank()], &wanted = want[rank()];
     for (std::size_t r = 0; r < ranks(); ++r) {
       out.add(mine, want[r], mine.first);
       in.add(have[r], wanted, wanted.first);

@@ -20,7 +20,7 @@ struct Panel {
 template <class Work>
 void each_piece(const View& view, std::size_t n, std::size_t matrix, const Work& work) {
   const std::size_t origin = matrix * view.flat;
-  for (const Piece& piece : view.pieces) {
+  for (const LinePiece& piece : view.pieces) {
     const std::size_t begin = std::max(piece.first, origin),
                       end = std::min(piece.first + piece.count, origin + n);
     if (begin >= end) continue;
@@ -34,8 +34,8 @@ void each_piece(const View& view, std::size_t n, std::size_t matrix, const Work&
 template <class Work>
 void each_panel(const Pass& pass, std::size_t lines, int part, int parts, const Work& work) {
   const std::size_t of_matrix = (pass.lines + lines - 1) / lines;
-  const transpose::Range mine = transpose::share(of_matrix * pass.matrices, 1, static_cast<std::size_t>(part),
-                                                 static_cast<std::size_t>(parts));
+  const transpose::IndexRange mine = transpose::share(
+      of_matrix * pass.matrices, 1, static_cast<std::size_t>(part), static_cast<std::size_t>(parts));
   for (std::size_t i = mine.first; i < mine.end; ++i) {
     const std::size_t first = i % of_matrix * lines;
     work(Panel{i / of_matrix, first, std::min(lines, pass.lines - first),

@@ -24,7 +24,7 @@
 namespace nigh::fft {
 
 // Elements [first, first + count) of every line.
-struct Piece {
+struct LinePiece {
   std::byte* at = nullptr;  // of element `first` of line 0 of matrix 0
   std::size_t first = 0, count = 0;
 };
@@ -32,7 +32,7 @@ struct Piece {
 // The place of lines: element e of line l of matrix m. Distances in bytes. With `flat`, pieces count the
 // elements of all matrices one after the other, m * flat + e, and `matrix` is not used.
 struct View {
-  std::vector<Piece> pieces;
+  std::vector<LinePiece> pieces;
   std::size_t element = 0, line = 0, matrix = 0;
   std::size_t flat = 0;
   [[nodiscard]] bool together(std::size_t element_bytes) const {  // each line lies in one place

@@ -31,8 +31,8 @@ class Alone final : public World {
                       int) override {
     return fail(Errc::internal, "one process transposes nothing");
   }
-  Action fetch(std::size_t, const std::vector<transpose::Range>&, const std::vector<transpose::Range>&,
-               const std::byte*, std::byte*) override {
+  Action fetch(std::size_t, const std::vector<transpose::IndexRange>&,
+               const std::vector<transpose::IndexRange>&, const std::byte*, std::byte*) override {
     return [] { return Result<void>(fail(Errc::internal, "one process fetches nothing")); };
   }
   [[nodiscard]] transpose::Sharing sharing(int threads) const override { return {0, threads}; }

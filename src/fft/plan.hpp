@@ -49,8 +49,9 @@ class World {
                               std::size_t from_bytes, std::byte* to, std::size_t to_bytes, int threads) = 0;
   // Elements of an array that lies in the ranks' ranges `have`, this one's at `from`: those of its range of
   // `want` to `to`.
-  virtual Action fetch(std::size_t element, const std::vector<transpose::Range>& have,
-                       const std::vector<transpose::Range>& want, const std::byte* from, std::byte* to) = 0;
+  virtual Action fetch(std::size_t element, const std::vector<transpose::IndexRange>& have,
+                       const std::vector<transpose::IndexRange>& want, const std::byte* from,
+                       std::byte* to) = 0;
   // So many threads of this rank among all that share its CPUs.
   [[nodiscard]] virtual transpose::Sharing sharing(int threads) const = 0;
   [[nodiscard]] virtual std::string text() const = 0;

@@ -7,7 +7,7 @@
 namespace nigh::fft {
 
 namespace {
-using transpose::Range;
+using transpose::IndexRange;
 
 template <class T>
 struct Pair {
@@ -38,7 +38,8 @@ Pair<T> mixed(bool forward, Pair<T> z, std::complex<double> w) {
 template <class T>
 class Walker {
  public:
-  Walker(const Blocks& blocks, const std::vector<std::byte*>& arrays) : blocks_(blocks), arrays_(arrays) {}
+  Walker(const RankBlocks& blocks, const std::vector<std::byte*>& arrays)
+      : blocks_(blocks), arrays_(arrays) {}
   std::complex<T>& at(std::size_t k) {
     const std::size_t last = blocks_.ranks() - 1;
     while (rank_ < last && k >= blocks_.first[rank_ + 1]) ++rank_;
@@ -47,14 +48,14 @@ class Walker {
   }
 
  private:
-  const Blocks& blocks_;
+  const RankBlocks& blocks_;
   const std::vector<std::byte*>& arrays_;
   std::size_t rank_ = 0;
 };
 
 template <class T>
 void pairs(const RealLine& line, const std::vector<std::byte*>& from, const std::vector<std::byte*>& to,
-           Range range) {
+           IndexRange range) {
   const std::size_t m = line.blocks.m();
   Walker<T> low(line.blocks, from), high(line.blocks, from), low_to(line.blocks, to),
       high_to(line.blocks, to);
@@ -76,7 +77,7 @@ void pairs(const RealLine& line, const std::vector<std::byte*>& from, const std:
 
 template <class T>
 void own(const RealLine& line, std::size_t me, const std::byte* from, const std::byte* mirror, std::byte* to,
-         Range range) {
+         IndexRange range) {
   const std::size_t m = line.blocks.m(), first = line.blocks.first[me];
   const std::size_t mirror_first = line.blocks.mirror_of(me).first;
   const auto* mine = reinterpret_cast<const std::complex<T>*>(from);
@@ -101,13 +102,13 @@ void own(const RealLine& line, std::size_t me, const std::byte* from, const std:
 }
 }  // namespace
 
-Range Blocks::mirror_of(std::size_t rank) const {
+IndexRange RankBlocks::mirror_of(std::size_t rank) const {
   const auto [begin, end] = of(rank);
-  return begin == end ? Range{0, 0} : Range{m() - (end - 1), m() - begin + 1};
+  return begin == end ? IndexRange{0, 0} : IndexRange{m() - (end - 1), m() - begin + 1};
 }
 
 void mix_pairs(const RealLine& line, const std::vector<std::byte*>& from, const std::vector<std::byte*>& to,
-               const Range& range) {
+               const IndexRange& range) {
   if (line.precision == Precision::single_precision) {
     pairs<float>(line, from, to, range);
   } else {
@@ -117,10 +118,10 @@ void mix_pairs(const RealLine& line, const std::vector<std::byte*>& from, const 
 
 void mix_own(const RealLine& line, std::size_t me, const std::byte* from, const std::byte* mirror,
              std::byte* to, std::size_t part, std::size_t parts) {
-  Range all = line.blocks.of(me);
+  IndexRange all = line.blocks.of(me);
   if (!line.forward) all.end = std::min(all.end, line.blocks.m());
-  const Range share = transpose::share(all.end - all.first, 1, part, parts);
-  const Range range{all.first + share.first, all.first + share.end};
+  const IndexRange share = transpose::share(all.end - all.first, 1, part, parts);
+  const IndexRange range{all.first + share.first, all.first + share.end};
   if (line.precision == Precision::single_precision) {
     own<float>(line, me, from, mirror, to, range);
   } else {

@@ -21,29 +21,29 @@ namespace nigh::fft {
 
 // The complex numbers 0 to m - 1, in blocks of the ranks. The spectrum's has one more, m, behind the last
 // block.
-struct Blocks {
+struct RankBlocks {
   std::vector<std::size_t> first;  // of each rank, and m
   std::size_t ranks() const { return first.size() - 1; }
   std::size_t m() const { return first.back(); }
   // The range of the spectrum.
-  transpose::Range of(std::size_t rank) const {
+  transpose::IndexRange of(std::size_t rank) const {
     return {first[rank], first[rank + 1] + (rank + 1 == ranks() ? 1 : 0)};
   }
   // The opposite elements: the m - k of these k, without m itself where that is the first one.
-  transpose::Range mirror_of(std::size_t rank) const;
+  transpose::IndexRange mirror_of(std::size_t rank) const;
 };
 
 struct RealLine {
   Precision precision = Precision::double_precision;
   bool forward = true;
-  Blocks blocks;
+  RankBlocks blocks;
   const Twiddles* twiddles = nullptr;  // of n, with the transform's sign
 };
 
 // From the arrays of all ranks to those of all: the pairs of these k, of 0 to m / 2. In place, if they are
 // the same.
 void mix_pairs(const RealLine& line, const std::vector<std::byte*>& from, const std::vector<std::byte*>& to,
-               const transpose::Range& range);
+               const transpose::IndexRange& range);
 // Mixes the elements of rank `me`, in place or not, given the opposite ones.
 void mix_own(const RealLine& line, std::size_t me, const std::byte* from, const std::byte* mirror,
              std::byte* to, std::size_t part, std::size_t parts);

@@ -58,14 +58,14 @@ Result<nigh::NestedPlan> make_plan(const char* spec, const int* cpus, int ncpus,
   return nigh::NestedPlan::make(*loaded, *mask, spec);
 }
 
-std::optional<std::vector<nigh::Step>> path_of(int depth, const int* index, const int* size) {
+std::optional<std::vector<nigh::TeamStep>> path_of(int depth, const int* index, const int* size) {
   if (depth < 0 || (depth > 0 && (index == nullptr || size == nullptr))) return std::nullopt;
-  std::vector<nigh::Step> path;
+  std::vector<nigh::TeamStep> path;
   for (int level = 0; level < depth; ++level) path.push_back({index[level], size[level]});
   return path;
 }
 
-int plan_team(const nigh::NestedPlan& plan, int root, const std::vector<nigh::Step>& path, int n,
+int plan_team(const nigh::NestedPlan& plan, int root, const std::vector<nigh::TeamStep>& path, int n,
               nigh_place* out) {
   auto places = plan.team(root, path, n);
   if (!places) return -1;

@@ -48,8 +48,8 @@ class RealLab : public Lab {
   Result<void> open(double chain_seconds);
 
   double now() override { return sys::now_seconds(); }
-  Result<std::vector<double>> stream(const std::vector<Job>& jobs, double seconds) override;
-  Result<std::vector<double>> chase(int pu, std::size_t node, const std::vector<Job>& beside,
+  Result<std::vector<double>> stream(const std::vector<Stream>& jobs, double seconds) override;
+  Result<std::vector<double>> chase(int pu, std::size_t node, const std::vector<Stream>& beside,
                                     double seconds) override;
   Result<std::vector<double>> working_set(int pu, std::uint64_t bytes, double seconds) override;
   Result<std::vector<double>> ping_pong(int a, int b, double seconds) override;
@@ -63,7 +63,7 @@ class RealLab : public Lab {
   Result<void> verify(const sys::Buffer& buffer, int node, std::size_t pages);
   Result<void> prepare_set(int pu, std::uint64_t bytes);
   [[nodiscard]] const NodeShare* home_of(int pu) const;
-  Timed run_stream(const Job& job, double seconds, const std::atomic<bool>* stop);
+  Timed run_stream(const Stream& job, double seconds, const std::atomic<bool>* stop);
   void note_once(const std::string& text);
 
   Layout& layout_;
@@ -199,7 +199,7 @@ Result<void> RealLab::open(double chain_seconds) {
   return build_chains(chain_seconds);
 }
 
-Timed RealLab::run_stream(const Job& job, double seconds, const std::atomic<bool>* stop) {
+Timed RealLab::run_stream(const Stream& job, double seconds, const std::atomic<bool>* stop) {
   Arena& arena = arenas_[job.node];
   std::byte* slice = arena.slice(job.slot);
   std::size_t size = arena.share->sizes.slice, at = arena.cursor[job.slot];
@@ -223,9 +223,9 @@ Timed RealLab::run_stream(const Job& job, double seconds, const std::atomic<bool
   return timed;
 }
 
-Result<std::vector<double>> RealLab::stream(const std::vector<Job>& jobs, double seconds) {
+Result<std::vector<double>> RealLab::stream(const std::vector<Stream>& jobs, double seconds) {
   std::vector<int> pus;
-  for (const Job& job : jobs) {
+  for (const Stream& job : jobs) {
     pus.push_back(job.pu);
     auto right = verify(arenas_[job.node].buffer, layout_.nodes[job.node].node, pages_per_sample);
     if (!right) return tl::unexpected(right.error());
@@ -244,13 +244,13 @@ Result<std::vector<double>> RealLab::stream(const std::vector<Job>& jobs, double
   return rates;
 }
 
-Result<std::vector<double>> RealLab::chase(int pu, std::size_t node, const std::vector<Job>& beside,
+Result<std::vector<double>> RealLab::chase(int pu, std::size_t node, const std::vector<Stream>& beside,
                                            double seconds) {
   Arena& arena = arenas_[node];
   if (auto right = verify(arena.buffer, arena.share->node, pages_per_sample); !right)
     return tl::unexpected(right.error());
   std::vector<int> pus{pu};
-  for (const Job& job : beside) pus.push_back(job.pu);
+  for (const Stream& job : beside) pus.push_back(job.pu);
   std::vector<Timed> timed(pus.size());
   std::atomic<bool> stop{false};
   sys::StartLine line(pus.size());

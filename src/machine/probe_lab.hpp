@@ -59,7 +59,7 @@ Result<Layout> lay_out(const Machine& machine, const Resources& resources, const
                        std::uint64_t most_per_node);
 
 // One thread that streams: from which PU, over which slice of which node (an index into Layout::nodes).
-struct Job {
+struct Stream {
   int pu = 0;
   std::size_t node = 0, slot = 0;
   Mix mix = Mix::read;
@@ -70,9 +70,9 @@ class Lab {
   virtual ~Lab() = default;
   virtual double now() = 0;
   // MB/s of each job, all at the same time; bytes over the time from the first start to the last end.
-  virtual Result<std::vector<double>> stream(const std::vector<Job>& jobs, double seconds) = 0;
+  virtual Result<std::vector<double>> stream(const std::vector<Stream>& jobs, double seconds) = 0;
   // ns per step of a chase, then MB/s of all that streams `beside` it.
-  virtual Result<std::vector<double>> chase(int pu, std::size_t node, const std::vector<Job>& beside,
+  virtual Result<std::vector<double>> chase(int pu, std::size_t node, const std::vector<Stream>& beside,
                                             double seconds) = 0;
   // ns per step and MB/s read of one thread on a working set of that size.
   virtual Result<std::vector<double>> working_set(int pu, std::uint64_t bytes, double seconds) = 0;

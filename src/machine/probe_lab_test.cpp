@@ -43,7 +43,7 @@ struct Real : ::testing::Test {
 
 TEST_F(Real, StreamsOfEveryMixKeepTheirTime) {
   for (Mix mix : {Mix::read, Mix::two_to_one, Mix::one_to_one}) {
-    std::vector<Job> jobs;
+    std::vector<Stream> jobs;
     for (std::size_t k = 0; k < std::min<std::size_t>(pus.size(), 4); ++k)
       jobs.push_back({pus[k], home, k, mix});
     double begin = lab->now();

@@ -50,7 +50,7 @@ class Programme {
   [[nodiscard]] std::vector<Link> links() const;
   [[nodiscard]] std::vector<Link> ladder_links() const;
   [[nodiscard]] int threads(Link link) const;
-  [[nodiscard]] std::vector<Job> jobs(Link link, int threads, Mix mix, int first = 0) const;
+  [[nodiscard]] std::vector<Stream> jobs(Link link, int threads, Mix mix, int first = 0) const;
   [[nodiscard]] std::vector<WorkingSet> sets() const;
   Trial stream_trial(Link link, int threads, Mix mix);
 
@@ -103,8 +103,8 @@ int Programme::threads(Link link) const {
   return static_cast<int>(node(link.from).pus.size());
 }
 
-std::vector<Job> Programme::jobs(Link link, int threads, Mix mix, int first) const {
-  std::vector<Job> out;
+std::vector<Stream> Programme::jobs(Link link, int threads, Mix mix, int first) const {
+  std::vector<Stream> out;
   for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(threads); ++k)
     out.push_back({node(link.from).pus[k], link.to, k, mix});
   return out;
@@ -209,10 +209,10 @@ Result<void> Programme::together(const std::vector<std::pair<std::string, std::v
   std::vector<Trial> trials;
   for (const auto& [name, set] : groups)
     trials.push_back({[this, &set = set](double seconds) -> Values {
-                        std::vector<Job> work;
+                        std::vector<Stream> work;
                         std::vector<std::size_t> owner;
                         for (std::size_t l = 0; l < set.size(); ++l)
-                          for (const Job& job : jobs(set[l], threads(set[l]), Mix::read)) {
+                          for (const Stream& job : jobs(set[l], threads(set[l]), Mix::read)) {
                             work.push_back(job);
                             owner.push_back(l + 1);
                           }

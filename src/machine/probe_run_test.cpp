@@ -61,13 +61,13 @@ class MadeLab : public Lab {
   int samples = 0;
 
   double now() override { return clock_; }
-  Result<std::vector<double>> stream(const std::vector<Job>& jobs, double seconds) override {
+  Result<std::vector<double>> stream(const std::vector<Stream>& jobs, double seconds) override {
     pass(seconds);
     if (!broken.empty()) return fail(Errc::io, broken);
     std::map<std::pair<std::size_t, std::size_t>, int> links;
-    for (const Job& job : jobs) ++links[{home(job.pu), job.node}];
+    for (const Stream& job : jobs) ++links[{home(job.pu), job.node}];
     std::vector<double> rates;
-    for (const Job& job : jobs) {
+    for (const Stream& job : jobs) {
       auto link = std::pair{home(job.pu), job.node};
       double rate = std::min(10000.0 * links[link], limit(link.first, link.second)) / links[link];
       bool crowded = link.first != link.second && links.size() > 2;  // remote links share a hub
@@ -75,7 +75,7 @@ class MadeLab : public Lab {
     }
     return rates;
   }
-  Result<std::vector<double>> chase(int pu, std::size_t node, const std::vector<Job>& beside,
+  Result<std::vector<double>> chase(int pu, std::size_t node, const std::vector<Stream>& beside,
                                     double seconds) override {
     pass(seconds);
     double base = home(pu) == node ? 80 : 150;

@@ -41,7 +41,7 @@ void meet(Session& s) {
   for (int rank = 0; rank < s.space.size(); ++rank) {
     if (!s.space.reachable(rank)) continue;
     const auto ready = [&] {
-      Front* front = s.waiter.front_of(rank);
+      RankWords* front = s.waiter.front_of(rank);
       return front && front->channels[0].load(std::memory_order_acquire);
     };
     s.waiter.until(ready, rank);

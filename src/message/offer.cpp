@@ -36,7 +36,7 @@ void Offers::count(std::uint64_t& counter, std::uint64_t by) {
 
 Offers::Offers(space::Space& space, Waiter& waiter) : space_(space), waiter_(waiter) {
   if (!waiter.usable()) return;
-  for (std::uint32_t i = 0; i < Front::offer_books && !book_; ++i) {
+  for (std::uint32_t i = 0; i < RankWords::offer_books && !book_; ++i) {
     atomic<void*>& part = waiter.front().offers[i];
     book_index_ = i;
     void* there = part.load(std::memory_order_acquire);

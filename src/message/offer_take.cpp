@@ -11,8 +11,8 @@
 namespace nigh::message {
 namespace {
 
-Book* book_of(Front* front, std::uint32_t index) {
-  if (!front || index >= Front::offer_books) return nullptr;
+Book* book_of(RankWords* front, std::uint32_t index) {
+  if (!front || index >= RankWords::offer_books) return nullptr;
   return static_cast<Book*>(front->offers[index].load(std::memory_order_acquire));
 }
 
@@ -51,10 +51,10 @@ bool Offers::taken(const Offer* offer) {
 
 Offer* Offers::oldest(int from, std::uint64_t context, std::int32_t tag) {
   const std::uint64_t wanted = pack_to_and_tag(space_.rank(), tag);
-  Front* front = waiter_.front_of(from);
+  RankWords* front = waiter_.front_of(from);
   Offer* best = nullptr;
   std::uint64_t best_order = 0;
-  for (std::uint32_t i = 0; i < Front::offer_books; ++i) {
+  for (std::uint32_t i = 0; i < RankWords::offer_books; ++i) {
     Book* book = book_of(front, i);
     const std::uint32_t blocks = book ? book->block_count.load(std::memory_order_acquire) : 0;
     for (std::uint32_t slot = 0; slot < Book::first_block * ((1u << blocks) - 1); ++slot) {

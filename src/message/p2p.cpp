@@ -35,7 +35,7 @@ Endpoint::Endpoint(space::Space& space, Waiter& waiter, Offers& offers, int set)
   pending_.reset(new (std::nothrow) Sends[ranks]);
   raw_.reset(new (std::nothrow) std::unique_ptr<unsigned char[]>[ranks]);
   usable_ = matcher_.usable() && waiter.usable() && offers.usable() && in_ && out_ && pending_ && raw_ &&
-            set >= 0 && set < Front::channel_sets && make_rings();
+            set >= 0 && set < RankWords::channel_sets && make_rings();
 }
 
 // The rings stay as long as the rank lives: peers may still write there.
@@ -76,7 +76,7 @@ void Endpoint::set_eager_limit(std::size_t bytes) {
 }
 
 bool Endpoint::connect(int to) {
-  Front* front = waiter_.front_of(to);
+  RankWords* front = waiter_.front_of(to);
   auto* rings = front ? static_cast<Rings*>(front->channels[set_].load(std::memory_order_acquire)) : nullptr;
   if (!rings) return false;
   auto& raw = raw_[static_cast<std::size_t>(to)];

@@ -40,11 +40,11 @@ Waiter::Waiter(space::Space& space, int cpus)
       patience_(patience_for(space.size(), cpus)),
       bells_(new(std::nothrow) atomic<Doorbell*>[static_cast<std::size_t>(space.size())]()) {
   if (!bells_) return;
-  mine_ = static_cast<Front*>(space_.root(space_.rank(), space::Root::message));
+  mine_ = static_cast<RankWords*>(space_.root(space_.rank(), space::Root::message));
   if (mine_) return;  // another library of this process was here before
-  void* memory = space_.alloc(sizeof(Front), alignof(Front));
+  void* memory = space_.alloc(sizeof(RankWords), alignof(RankWords));
   if (!memory) return;
-  mine_ = new (memory) Front;
+  mine_ = new (memory) RankWords;
   nigh_raw_getaffinity(0, mine_->cpus, sizeof mine_->cpus);
   space_.publish(space::Root::message, mine_);
 }
@@ -52,15 +52,15 @@ Waiter::Waiter(space::Space& space, int cpus)
 // The front stays: peers may ring as long as this rank lives, and the next waiter takes it over.
 Waiter::~Waiter() = default;
 
-Front* Waiter::front_of(int rank) const {
+RankWords* Waiter::front_of(int rank) const {
   if (rank < 0 || rank >= space_.size() || !space_.reachable(rank)) return nullptr;
-  return static_cast<Front*>(space_.root(rank, space::Root::message));
+  return static_cast<RankWords*>(space_.root(rank, space::Root::message));
 }
 
 int Waiter::cpus_of_job() const {
   unsigned long all[16] = {};
   for (int rank = 0; rank < space_.size(); ++rank)
-    if (const Front* front = front_of(rank))
+    if (const RankWords* front = front_of(rank))
       for (int i = 0; i < 16; ++i) all[i] |= front->cpus[i];
   int cpus = 0;
   for (const unsigned long word : all) cpus += std::popcount(word);
@@ -137,7 +137,7 @@ Waiter::Rest Waiter::tired(Rests& rests, long round, int peer, bool (*ready)(voi
 void Waiter::ring_slow(int rank) {
   Doorbell* bell = bells_[rank].load(std::memory_order_relaxed);
   if (!bell) {
-    Front* front = front_of(rank);
+    RankWords* front = front_of(rank);
     if (!front) return;
     bell = &front->bell;
     bells_[rank].store(bell, std::memory_order_relaxed);

@@ -29,7 +29,7 @@ struct alignas(64) Doorbell {
 
 // The words of this room that a rank shows its peers (Root::message); they stay as long as the rank lives.
 // Several libraries of one process (our own API, an MPI half) share them, each with parts of its own.
-struct Front {
+struct RankWords {
   static constexpr int offer_books = 4, channel_sets = 2;
   Doorbell bell;
   atomic<void*> offers[offer_books] = {};     // struct Book of offer.cpp
@@ -126,9 +126,9 @@ class Waiter {
 
   [[nodiscard]] const Patience& patience() const { return patience_; }
   void set_patience(const Patience& patience) { patience_ = patience; }
-  [[nodiscard]] Front& front() { return *mine_; }
+  [[nodiscard]] RankWords& front() { return *mine_; }
   // nullptr: that rank has not made its own yet, or is not reachable.
-  [[nodiscard]] Front* front_of(int rank) const;
+  [[nodiscard]] RankWords* front_of(int rank) const;
   // On how many CPUs the ranks that have a front may run, all together: ranks are often bound to one each.
   [[nodiscard]] int cpus_of_job() const;
   // True if a wait for `peer` (a rank, nobody, anybody) has become hopeless. A system call.
@@ -156,7 +156,7 @@ class Waiter {
 
   space::Space& space_;
   Patience patience_;
-  Front* mine_ = nullptr;
+  RankWords* mine_ = nullptr;
   atomic<int> cpu_now_ = 0;  // as of the last wait
   atomic<bool> attentive_ = false;
   std::unique_ptr<atomic<Doorbell*>[]> bells_;

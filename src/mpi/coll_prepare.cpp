@@ -94,7 +94,7 @@ namespace {
 constexpr std::size_t layouts_from = std::size_t{64} << 10;  // bytes of all blocks together
 
 // In one piece each: where the user has them, counted from the lowest, because displacements may be negative.
-Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
+Side user_blocks(Prepared& p, const void* buffer, const BlockArguments& blocks) {
   Side side;
   const int n = p.members;
   std::size_t* bytes = p.arrays.take(static_cast<std::size_t>(n));
@@ -119,7 +119,7 @@ Side user_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
 }
 
 // In pieces: one after the other in a temporary.
-Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks) {
+Side packed_blocks(Prepared& p, Temporary& temporary, const BlockArguments& blocks) {
   Side side;
   const int n = p.members;
   std::size_t* bytes = p.arrays.take(static_cast<std::size_t>(n));
@@ -140,7 +140,7 @@ Side packed_blocks(Prepared& p, Temporary& temporary, const Blocks& blocks) {
 
 // Large blocks in pieces are packed and unpacked by the exchange itself, part by part: whole, they would
 // leave the caches twice. Types of non-blocking calls may be freed before they end.
-bool goes_by_layout(const Prepared& p, const Blocks& blocks) {
+bool goes_by_layout(const Prepared& p, const BlockArguments& blocks) {
   if (p.call.kind != message::Kind::alltoall || p.outlives_call || p.kept != nullptr) return false;
   std::size_t total = 0;
   for (int i = 0; i < p.members; ++i) {
@@ -151,7 +151,7 @@ bool goes_by_layout(const Prepared& p, const Blocks& blocks) {
 }
 
 // The user's blocks, counted from the lowest displacement, with the layout of each that is in pieces.
-Side laid_out_blocks(Prepared& p, const void* buffer, const Blocks& blocks,
+Side laid_out_blocks(Prepared& p, const void* buffer, const BlockArguments& blocks,
                      const message::Layout* const*& layouts) {
   Side side;
   const int n = p.members;
@@ -185,7 +185,7 @@ Side laid_out_blocks(Prepared& p, const void* buffer, const Blocks& blocks,
   return side;
 }
 
-bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks& blocks) {
+bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const BlockArguments& blocks) {
   for (int i = 0; i < p.members; ++i)
     if (side.bytes[i] != 0 && !pack(static_cast<char*>(side.base) + side.offsets[i], side.bytes[i],
                                     at(buffer, static_cast<std::ptrdiff_t>(blocks.places[i])),
@@ -196,7 +196,7 @@ bool pack_blocks(Prepared& p, const Side& side, const void* buffer, const Blocks
 
 }  // namespace
 
-Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
+Side send_blocks(Prepared& p, const void* buffer, const BlockArguments& blocks) {
   if (blocks.contiguous) return user_blocks(p, buffer, blocks);
   if (goes_by_layout(p, blocks)) return laid_out_blocks(p, buffer, blocks, p.call.send_layouts);
   const Side side = packed_blocks(p, p.send, blocks);
@@ -204,7 +204,7 @@ Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks) {
   return side;
 }
 
-Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep) {
+Side receive_blocks(Prepared& p, void* buffer, const BlockArguments& blocks, bool keep) {
   if (blocks.contiguous) return user_blocks(p, buffer, blocks);
   if (!keep && goes_by_layout(p, blocks)) return laid_out_blocks(p, buffer, blocks, p.call.receive_layouts);
   const Side side = packed_blocks(p, p.receive, blocks);

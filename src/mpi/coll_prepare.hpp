@@ -65,7 +65,7 @@ struct Side {
 
 // The arguments of the templates below for the parts that are no templates: arrays of counts and
 // displacements of one side, and one type of all blocks or, where `each` is not null, one of each.
-struct Blocks {
+struct BlockArguments {
   std::size_t* counts = nullptr;  // elements
   std::size_t* places = nullptr;  // displacements in bytes, signed
   TypeInfo* all = nullptr;
@@ -76,7 +76,7 @@ struct Blocks {
 };
 
 template <class Count>
-void read_counts(Prepared& p, Blocks& blocks, std::size_t n, const Count* counts) {
+void read_counts(Prepared& p, BlockArguments& blocks, std::size_t n, const Count* counts) {
   blocks.counts = p.arrays.take(n);
   blocks.places = p.arrays.take(n);
   p.no_memory |= blocks.counts == nullptr || blocks.places == nullptr;
@@ -87,9 +87,9 @@ void read_counts(Prepared& p, Blocks& blocks, std::size_t n, const Count* counts
 }
 
 template <class Count, class Displacement>
-Blocks read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displacement* displacements,
-                   TypeInfo& type) {
-  Blocks blocks;
+BlockArguments read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displacement* displacements,
+                           TypeInfo& type) {
+  BlockArguments blocks;
   blocks.all = &type;
   blocks.contiguous = type.contiguous;
   read_counts(p, blocks, n, counts);
@@ -110,9 +110,9 @@ TypeInfo& no_type();
 
 // For MPI_Alltoallw: displacements in bytes. `reason`: covered, or the reason why the call is not ours.
 template <class Count, class Displacement>
-Blocks read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displacement* displacements,
-                   const MPI_Datatype* types, TypesOf side, Reason& reason) {
-  Blocks blocks;
+BlockArguments read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displacement* displacements,
+                           const MPI_Datatype* types, TypesOf side, Reason& reason) {
+  BlockArguments blocks;
   static_assert(sizeof(TypeInfo*) == sizeof(std::size_t));
   blocks.each = reinterpret_cast<TypeInfo**>(p.arrays.take(n));
   if (blocks.each == nullptr) return p.no_memory = true, blocks;
@@ -126,8 +126,8 @@ Blocks read_blocks(Prepared& p, std::size_t n, const Count* counts, const Displa
   return blocks;
 }
 
-Side send_blocks(Prepared& p, const void* buffer, const Blocks& blocks);
-Side receive_blocks(Prepared& p, void* buffer, const Blocks& blocks, bool keep);
+Side send_blocks(Prepared& p, const void* buffer, const BlockArguments& blocks);
+Side receive_blocks(Prepared& p, void* buffer, const BlockArguments& blocks, bool keep);
 
 // The arrays of one side.
 template <class Count>
@@ -206,7 +206,7 @@ Reason prepare_Gatherv(Prepared& p, const void* send, Count send_count, MPI_Data
   p.call.bytes = in_place ? 0 : bytes_of(send_count, *from);
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
   if (!here) return Reason::covered;
-  const Blocks blocks = read_blocks(p, p.size(), receive_counts, displacements, *to);
+  const BlockArguments blocks = read_blocks(p, p.size(), receive_counts, displacements, *to);
   if (blocks.bad) return Reason::other;
   if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
@@ -266,7 +266,7 @@ Reason prepare_Scatterv(Prepared& p, const void* send, const Count* send_counts,
   p.call.root = root;
   p.call.bytes = in_place ? 0 : bytes_of(receive_count, *to);
   if (here) {
-    const Blocks blocks = read_blocks(p, p.size(), send_counts, displacements, *from);
+    const BlockArguments blocks = read_blocks(p, p.size(), send_counts, displacements, *from);
     if (blocks.bad) return Reason::other;
     if (p.no_memory) return Reason::covered;
     const Side side = send_blocks(p, send, blocks);
@@ -318,7 +318,7 @@ Reason prepare_Allgatherv(Prepared& p, const void* send, Count send_count, MPI_D
     return Reason::other;
   p.call.kind = message::Kind::allgather;
   p.call.send = in_place ? message::in_place : send_piece(p, send, send_count, *from);
-  const Blocks blocks = read_blocks(p, p.size(), receive_counts, displacements, *to);
+  const BlockArguments blocks = read_blocks(p, p.size(), receive_counts, displacements, *to);
   if (blocks.bad) return Reason::other;
   if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
@@ -374,7 +374,7 @@ Reason prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
   if (!in_place) {
-    const Blocks blocks = read_blocks(p, p.size(), send_counts, send_displacements, *from);
+    const BlockArguments blocks = read_blocks(p, p.size(), send_counts, send_displacements, *from);
     if (blocks.bad) return Reason::other;
     if (p.no_memory) return Reason::covered;
     const Side side = send_blocks(p, send, blocks);
@@ -382,7 +382,7 @@ Reason prepare_Alltoallv(Prepared& p, const void* send, const Count* send_counts
     p.call.send_bytes = side.bytes;
     p.call.send_offsets = side.offsets;
   }
-  const Blocks blocks = read_blocks(p, p.size(), receive_counts, receive_displacements, *to);
+  const BlockArguments blocks = read_blocks(p, p.size(), receive_counts, receive_displacements, *to);
   if (blocks.bad) return Reason::other;
   if (p.no_memory) return Reason::covered;
   const Side side = receive_blocks(p, receive, blocks, in_place);
@@ -408,12 +408,12 @@ Reason prepare_Alltoallw(Prepared& p, const void* send, const Count* send_counts
   Reason reason = Reason::covered;
   p.call.kind = message::Kind::alltoall;
   p.call.send = message::in_place;
-  const Blocks to = read_blocks(p, p.size(), receive_counts, receive_displacements, receive_types,
-                                {.sends = false}, reason);
+  const BlockArguments to = read_blocks(p, p.size(), receive_counts, receive_displacements, receive_types,
+                                        {.sends = false}, reason);
   if (reason != Reason::covered || to.bad) return reason == Reason::covered ? Reason::other : reason;
   if (p.no_memory) return Reason::covered;
   if (!in_place) {
-    const Blocks from =
+    const BlockArguments from =
         read_blocks(p, p.size(), send_counts, send_displacements, send_types, {.sends = true}, reason);
     if (reason != Reason::covered || from.bad) return reason == Reason::covered ? Reason::other : reason;
     if (p.no_memory) return Reason::covered;

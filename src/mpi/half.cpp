@@ -41,32 +41,32 @@ struct Row {
 };
 
 // The arguments of a function without a version of ours that say how many bytes a call moves.
-enum class Shape { none, elements, element };
+enum class Amount { none, elements, element };
 struct Moved {
-  Shape shape = Shape::none;
+  Amount shape = Amount::none;
   std::size_t count = 0, type = 0;  // places of the arguments that say it
 };
 constexpr Moved moved(Function function) {
   const std::string_view name = std::string_view(function_names[static_cast<int>(function)]).substr(4);
   const bool ends = name.ends_with("_end"), at = name.find("_at") != name.npos;
   if (name.starts_with("File_read") || name.starts_with("File_write"))
-    return ends ? Moved{} : at ? Moved{Shape::elements, 3, 4} : Moved{Shape::elements, 2, 3};
-  if (name.starts_with("Get_accumulate")) return {Shape::elements, 4, 5};
-  if (name.starts_with("Rget_accumulate")) return {Shape::elements, 4, 5};
+    return ends ? Moved{} : at ? Moved{Amount::elements, 3, 4} : Moved{Amount::elements, 2, 3};
+  if (name.starts_with("Get_accumulate")) return {Amount::elements, 4, 5};
+  if (name.starts_with("Rget_accumulate")) return {Amount::elements, 4, 5};
   for (const std::string_view one : {"Put", "Get", "Accumulate", "Rput", "Rget", "Raccumulate"})
     if (name == one || (name.ends_with("_c") && name.substr(0, name.size() - 2) == one))
-      return {Shape::elements, 1, 2};
-  if (name == "Fetch_and_op") return {Shape::element, 0, 2};
-  if (name == "Compare_and_swap") return {Shape::element, 0, 3};
+      return {Amount::elements, 1, 2};
+  if (name == "Fetch_and_op") return {Amount::element, 0, 2};
+  if (name == "Compare_and_swap") return {Amount::element, 0, 3};
   return {};
 }
 
 template <Function function, class Tuple>
 std::uint64_t bytes_moved(const Tuple& arguments) {
   constexpr Moved how = moved(function);
-  if constexpr (how.shape == Shape::none) {
+  if constexpr (how.shape == Amount::none) {
     return 0;
-  } else if constexpr (how.shape == Shape::element) {
+  } else if constexpr (how.shape == Amount::element) {
     return coll::bytes_of_elements(1, std::get<how.type>(arguments));
   } else {
     return coll::bytes_of_elements(std::get<how.count>(arguments), std::get<how.type>(arguments));
@@ -79,7 +79,7 @@ constexpr bool is_away(Function function) {
 }
 // Point-to-point that is switched off is not counted.
 constexpr bool is_counted(Function function) {
-  return is_away(function) || moved(function).shape != Shape::none;
+  return is_away(function) || moved(function).shape != Amount::none;
 }
 
 template <Function function, auto Member>

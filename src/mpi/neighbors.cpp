@@ -143,8 +143,8 @@ std::shared_ptr<const Neighbors> read(MPI_Comm comm) {
 }
 
 // Blocks of members from those of edges, which join each pair of members at most once.
-Blocks by_member(Prepared& p, const std::vector<int>& members, const Blocks& edges) {
-  Blocks blocks;
+BlockArguments by_member(Prepared& p, const std::vector<int>& members, const BlockArguments& edges) {
+  BlockArguments blocks;
   const std::size_t n = p.size();
   blocks.all = edges.all;
   blocks.contiguous = edges.contiguous;
@@ -173,8 +173,8 @@ struct Packed {
   std::size_t* counts = nullptr;   // of edges: elements, none of those to nobody,
   std::size_t* offsets = nullptr;  // ... bytes in the temporary
 };
-Packed packed_edges(Prepared& p, Temporary& temporary, const std::vector<int>& members, const Blocks& edges,
-                    Order order) {
+Packed packed_edges(Prepared& p, Temporary& temporary, const std::vector<int>& members,
+                    const BlockArguments& edges, Order order) {
   Packed packed;
   const std::size_t n = p.size();
   std::size_t *bytes = p.arrays.take(n), *first = p.arrays.take(n), *next = p.arrays.take(n);
@@ -212,8 +212,8 @@ void set_send(Prepared& p, const Side& side) {
 }
 
 // Blocks of equal counts, one for each of `n` edges; `apart`: one after the other, else all the same.
-Blocks equal_blocks(Prepared& p, std::size_t n, MPI_Count count, TypeInfo& type, bool apart) {
-  Blocks blocks;
+BlockArguments equal_blocks(Prepared& p, std::size_t n, MPI_Count count, TypeInfo& type, bool apart) {
+  BlockArguments blocks;
   blocks.all = &type;
   blocks.contiguous = type.contiguous;
   blocks.counts = p.arrays.take(n);
@@ -261,7 +261,7 @@ void set_receive(Prepared& p, const Side& side) {
 }
 
 // True if there is no memory at the start of a block that has some bytes.
-bool is_null(const void* buffer, const Packed& packed, const Blocks& edges, std::size_t edge) {
+bool is_null(const void* buffer, const Packed& packed, const BlockArguments& edges, std::size_t edge) {
   const TypeInfo& type = edges.type(static_cast<int>(edge));
   return packed.counts[edge] * type.size != 0 &&
          at(buffer, static_cast<std::ptrdiff_t>(edges.places[edge]) + type.lower) == nullptr;
@@ -322,10 +322,11 @@ void send_to_all(Prepared& p, const Neighbors& around, const void* buffer, MPI_C
       p, {.bytes = bytes, .offsets = offsets, .base = const_cast<void*>(send_piece(p, buffer, count, type))});
 }
 
-void send_edges(Prepared& p, const Neighbors& around, Form form, const void* buffer, const Blocks& edges) {
+void send_edges(Prepared& p, const Neighbors& around, Form form, const void* buffer,
+                const BlockArguments& edges) {
   if (p.no_memory) return;
   if (!around.destinations_repeat) {
-    const Blocks blocks = by_member(p, around.destinations, edges);
+    const BlockArguments blocks = by_member(p, around.destinations, edges);
     return p.no_memory ? void() : set_send(p, send_blocks(p, buffer, blocks));
   }
   const bool differ = form >= ordered[0];
@@ -343,11 +344,11 @@ void send_edges(Prepared& p, const Neighbors& around, Form form, const void* buf
   set_send(p, packed.side);
 }
 
-void receive_edges(Prepared& p, const Neighbors& around, void* buffer, const Blocks& edges) {
+void receive_edges(Prepared& p, const Neighbors& around, void* buffer, const BlockArguments& edges) {
   if (p.no_memory) return;
   Side side;
   if (!around.sources_repeat) {
-    const Blocks blocks = by_member(p, around.sources, edges);
+    const BlockArguments blocks = by_member(p, around.sources, edges);
     if (p.no_memory) return;
     side = receive_blocks(p, buffer, blocks, false);
   } else {

@@ -39,8 +39,9 @@ void look_for_buffer(Prepared& p, const void* buffer, MPI_Count count, const Typ
 void send_to_all(Prepared& p, const Neighbors& around, const void* buffer, MPI_Count count, TypeInfo& type);
 void send_equal(Prepared& p, const Neighbors& around, const void* buffer, MPI_Count count, TypeInfo& type);
 void receive_equal(Prepared& p, const Neighbors& around, void* buffer, MPI_Count count, TypeInfo& type);
-void send_edges(Prepared& p, const Neighbors& around, Form form, const void* buffer, const Blocks& edges);
-void receive_edges(Prepared& p, const Neighbors& around, void* buffer, const Blocks& edges);
+void send_edges(Prepared& p, const Neighbors& around, Form form, const void* buffer,
+                const BlockArguments& edges);
+void receive_edges(Prepared& p, const Neighbors& around, void* buffer, const BlockArguments& edges);
 
 template <class Count>
 Reason prepare_Neighbor_allgather(Prepared& p, const Neighbors* around, const void* send, Count send_count,
@@ -67,7 +68,7 @@ Reason prepare_Neighbor_allgatherv(Prepared& p, const Neighbors* around, const v
   if (reason != Reason::covered) return reason;
   if (send_count < 0 || (!around->sources.empty() && (receive_counts == nullptr || displacements == nullptr)))
     return Reason::other;
-  const Blocks edges = read_blocks(p, around->sources.size(), receive_counts, displacements, *to);
+  const BlockArguments edges = read_blocks(p, around->sources.size(), receive_counts, displacements, *to);
   if (edges.bad) return Reason::other;
   send_to_all(p, *around, send, send_count, *from);
   receive_edges(p, *around, receive, edges);
@@ -104,8 +105,10 @@ Reason prepare_Neighbor_alltoallv(Prepared& p, const Neighbors* around, const vo
   if ((!around->destinations.empty() && (send_counts == nullptr || send_displacements == nullptr)) ||
       (!around->sources.empty() && (receive_counts == nullptr || receive_displacements == nullptr)))
     return Reason::other;
-  const Blocks out = read_blocks(p, around->destinations.size(), send_counts, send_displacements, *from);
-  const Blocks in = read_blocks(p, around->sources.size(), receive_counts, receive_displacements, *to);
+  const BlockArguments out =
+      read_blocks(p, around->destinations.size(), send_counts, send_displacements, *from);
+  const BlockArguments in =
+      read_blocks(p, around->sources.size(), receive_counts, receive_displacements, *to);
   if (out.bad || in.bad) return Reason::other;
   send_edges(p, *around, Form::neighbor_alltoallv, send, out);
   receive_edges(p, *around, receive, in);
@@ -125,11 +128,11 @@ Reason prepare_Neighbor_alltoallw(Prepared& p, const Neighbors* around, const vo
        (receive_counts == nullptr || receive_displacements == nullptr || receive_types == nullptr)))
     return Reason::other;
   constexpr Form form = Form::neighbor_alltoallw;
-  const Blocks out = read_blocks(p, around->destinations.size(), send_counts, send_displacements, send_types,
-                                 {.form = form, .sends = true}, reason);
+  const BlockArguments out = read_blocks(p, around->destinations.size(), send_counts, send_displacements,
+                                         send_types, {.form = form, .sends = true}, reason);
   if (reason != Reason::covered) return reason;
-  const Blocks in = read_blocks(p, around->sources.size(), receive_counts, receive_displacements,
-                                receive_types, {.form = form, .sends = false}, reason);
+  const BlockArguments in = read_blocks(p, around->sources.size(), receive_counts, receive_displacements,
+                                        receive_types, {.form = form, .sends = false}, reason);
   if (reason != Reason::covered) return reason;
   if (out.bad || in.bad) return Reason::other;
   send_edges(p, *around, form, send, out);

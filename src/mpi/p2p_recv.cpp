@@ -49,7 +49,7 @@ message::Offer* offer_of(const Descriptor& wire, const Landing& landing, const M
 
 void bring(message::Offer* offer, const Landing& landing, std::uint64_t& bytes, int& error) {
   TypeInfo& info = *landing.type;
-  const Range range = range_of(info, landing.buffer, landing.count);
+  const ByteRange range = range_of(info, landing.buffer, landing.count);
   const std::size_t room = capacity_of(landing);
   const std::size_t offered = message::Offers::bytes_of(offer);
   bytes = std::min(offered, room);

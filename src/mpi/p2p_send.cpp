@@ -100,7 +100,7 @@ bool prepare(Outgoing& out, Function function, const void* buffer, MPI_Count cou
   // MPICH calls a message truncated that ends within a basic element of the receive's type, and the
   // receiver's type has the same basic elements as ours (MPI 4.0, 3.3.1).
   if (!is_openmpi() && !out.info->splits_well) return left(function, out.bytes, Reason::type);
-  const Range range = range_of(*out.info, buffer, count);
+  const ByteRange range = range_of(*out.info, buffer, count);
   // Peers find it there: shared static data lies elsewhere for them than for us.
   const auto* there = static_cast<const char*>(space.global(range.first, range.bytes));
   out.shared = there != nullptr;

@@ -20,11 +20,11 @@
 namespace nigh::mpi {
 namespace {
 
+using record::ArgumentPlaces;
 using record::Cell;
 using record::Group;
 using record::InCall;
 using record::Members;
-using record::Shape;
 using record::shape_of;
 using record::Way;
 
@@ -229,7 +229,7 @@ std::uint64_t covered_calls() {
 
 template <Function function, class Tuple>
 void note(const Tuple& arguments, bool carried) {
-  constexpr Shape shape = shape_of(function);
+  constexpr ArgumentPlaces shape = shape_of(function);
   const auto handle = std::get<shape.handle>(arguments);
   const Lock lock;
   Known* known = nullptr;
@@ -245,7 +245,7 @@ void note(const Tuple& arguments, bool carried) {
                        .neighbors = known->neighbors,
                        .neighbor_count = known->neighbor_count};
   const auto way = [](bool reads) {
-    constexpr Shape shape = shape_of(function);
+    constexpr ArgumentPlaces shape = shape_of(function);
     return shape.window ? (reads ? Way::get : Way::put)
                         : (shape.collective ? Way::collective : Way::point_to_point);
   };

@@ -35,7 +35,7 @@ enum class Pattern {
 };
 
 // The places of these arguments; `handle`: of the communicator or the window.
-struct Shape {
+struct ArgumentPlaces {
   Pattern pattern = Pattern::none;
   std::size_t count = 0, type = 0, peer = 0, handle = 0;
   bool window = false, collective = false, persistent = false;
@@ -52,7 +52,7 @@ constexpr bool is_form_of(std::string_view name, std::string_view blocking, char
 
 struct ShapeRow {
   const char* name;
-  Shape shape;
+  ArgumentPlaces shape;
 };
 inline constexpr ShapeRow message_shapes[] = {
     {"Send", {Pattern::to_rank, 1, 2, 3, 5}},      {"Bsend", {Pattern::to_rank, 1, 2, 3, 5}},
@@ -117,12 +117,12 @@ inline constexpr ShapeRow collective_shapes[] = {
     {"Neighbor_alltoallv", {Pattern::to_each_neighbor, 1, 3, 0, 8}},
     {"Neighbor_alltoallw", {Pattern::to_each_neighbor_typed, 1, 3, 0, 8}}};
 
-constexpr Shape shape_of(Function function) {
+constexpr ArgumentPlaces shape_of(Function function) {
   std::string_view name = std::string_view(function_names[static_cast<int>(function)]).substr(4);
   if (name.ends_with("_c")) name.remove_suffix(2);
   const bool persistent = name.ends_with("_init");
   if (persistent) name.remove_suffix(5);
-  Shape shape;
+  ArgumentPlaces shape;
   for (const ShapeRow& row : message_shapes)
     if (is_form_of(name, row.name, 'I')) shape = row.shape;
   for (const ShapeRow& row : window_shapes)
@@ -132,7 +132,7 @@ constexpr Shape shape_of(Function function) {
   shape.persistent = persistent;
   return shape;
 }
-constexpr Shape in_place(Shape shape) {
+constexpr ArgumentPlaces in_place(ArgumentPlaces shape) {
   shape.count = shape.count_in_place;
   shape.type = shape.type_in_place;
   return shape;
@@ -167,7 +167,7 @@ void to_neighbors(const Members& who, Bytes bytes, Sink& sink) {
 constexpr int peer_number(int peer) { return peer; }
 constexpr int peer_number(const void*) { return -1; }
 
-template <Shape shape, class Tuple, class Sink>
+template <ArgumentPlaces shape, class Tuple, class Sink>
 void sends_by(const Tuple& arguments, const Members& who, Sink& sink) {
   [[maybe_unused]] const auto& count = std::get<shape.count>(arguments);
   [[maybe_unused]] const auto& type = std::get<shape.type>(arguments);
@@ -216,7 +216,7 @@ void sends_by(const Tuple& arguments, const Members& who, Sink& sink) {
 
 template <Function function, class Tuple, class Sink>
 void sends_of(const Tuple& arguments, const Members& who, Sink&& sink) {
-  constexpr Shape shape = shape_of(function);
+  constexpr ArgumentPlaces shape = shape_of(function);
   if constexpr (shape.count_in_place != 0)
     if (std::get<0>(arguments) == MPI_IN_PLACE) return sends_by<in_place(shape)>(arguments, who, sink);
   sends_by<shape>(arguments, who, sink);

@@ -67,7 +67,7 @@ int forget(MPI_Datatype /*type*/, int /*keyval*/, void* value, void* /*extra*/) 
   return MPI_SUCCESS;
 }
 
-bool keep_layout(TypeInfo& info, const Blocks& blocks) {
+bool keep_layout(TypeInfo& info, const TypeBlocks& blocks) {
   const std::size_t bytes = std::max<std::size_t>(blocks.count, 1) * sizeof(message::Block);
   void* memory = process().space->alloc(bytes, alignof(message::Block));
   info.shared_layout = memory != nullptr;
@@ -98,7 +98,7 @@ bool describe(MPI_Datatype type, TypeInfo& info) {
   info.extent = extent;
   info.lower = true_lower;
   info.upper = true_lower + true_extent;
-  Blocks blocks;
+  TypeBlocks blocks;
   std::size_t sum = 0;
   const bool known = flatten(type, 0, blocks);
   for (std::size_t i = 0; i < blocks.count; ++i) sum += blocks.data[i].bytes;
@@ -214,7 +214,7 @@ void drop_slow(TypeInfo* info) {
   if (info->users.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle(info);
 }
 
-Range range_of(const TypeInfo& info, const void* buffer, MPI_Count count) {
+ByteRange range_of(const TypeInfo& info, const void* buffer, MPI_Count count) {
   if (count <= 0) return {.first = static_cast<const char*>(buffer), .bytes = 0};
   const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(count - 1) * info.extent;
   const std::ptrdiff_t first = info.lower + std::min<std::ptrdiff_t>(last, 0);

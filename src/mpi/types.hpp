@@ -86,17 +86,17 @@ inline void drop(TypeInfo* info) {
 }
 
 // One element of `type` as blocks in the order of the message, neighbours joined. False: opaque.
-struct Blocks {
+struct TypeBlocks {
   static constexpr std::size_t most = 65536;
   message::Block* data = nullptr;
   std::size_t count = 0, room = 0;
   bool add(std::ptrdiff_t offset, std::size_t bytes);  // false: too many, or no memory
-  Blocks() = default;
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
-  ~Blocks();
+  TypeBlocks() = default;
+  TypeBlocks(const TypeBlocks&) = delete;
+  TypeBlocks& operator=(const TypeBlocks&) = delete;
+  ~TypeBlocks();
 };
-bool flatten(MPI_Datatype type, std::ptrdiff_t at, Blocks& blocks);
+bool flatten(MPI_Datatype type, std::ptrdiff_t at, TypeBlocks& blocks);
 // The size of the basic elements of `type` if all have the same; 0: they differ, or the library won't tell.
 std::size_t basic_size(MPI_Datatype type);
 
@@ -104,11 +104,11 @@ std::size_t basic_size(MPI_Datatype type);
 MPI_Datatype basic_type(MPI_Datatype type, TypeInfo& info);
 
 // The bytes that `count` elements at `buffer` touch.
-struct Range {
+struct ByteRange {
   const char* first = nullptr;
   std::size_t bytes = 0;
 };
-Range range_of(const TypeInfo& info, const void* buffer, MPI_Count count);
+ByteRange range_of(const TypeInfo& info, const void* buffer, MPI_Count count);
 
 // Between `count` elements and one piece of `bytes` bytes, all the message or its beginning, whatever the
 // type; slow for opaque ones. False: the library failed.

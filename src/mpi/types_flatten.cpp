@@ -62,7 +62,7 @@ struct Extent {
   explicit Extent(MPI_Datatype type) { real().Type_get_extent_x(type, &lower, &extent); }
 };
 
-bool append(const Blocks& child, std::ptrdiff_t at, Blocks& out) {
+bool append(const TypeBlocks& child, std::ptrdiff_t at, TypeBlocks& out) {
   for (std::size_t i = 0; i < child.count; ++i)
     if (!out.add(at + child.data[i].offset, child.data[i].bytes)) return false;
   return true;
@@ -75,7 +75,7 @@ class Child {
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] std::ptrdiff_t extent() const { return extent_; }
   // `count` of them in a row.
-  bool lay(std::ptrdiff_t at, std::ptrdiff_t count, Blocks& out) const {
+  bool lay(std::ptrdiff_t at, std::ptrdiff_t count, TypeBlocks& out) const {
     if (count <= 0 || blocks_.count == 0) return true;
     const message::Block& first = blocks_.data[0];
     if (blocks_.count == 1 && static_cast<std::ptrdiff_t>(first.bytes) == extent_)
@@ -86,7 +86,7 @@ class Child {
   }
 
  private:
-  Blocks blocks_;
+  TypeBlocks blocks_;
   std::ptrdiff_t extent_;
   bool ok_;
 };
@@ -98,7 +98,7 @@ using Runs = std::vector<Run>;
 
 // Lays `child` at every index of the product of the runs; dims[0] varies slowest. strides in elements.
 bool lay_grid(const std::vector<Runs>& dims, const std::vector<std::ptrdiff_t>& strides, std::size_t dim,
-              std::ptrdiff_t element, const Child& child, std::ptrdiff_t at, Blocks& out) {
+              std::ptrdiff_t element, const Child& child, std::ptrdiff_t at, TypeBlocks& out) {
   for (const Run& run : dims[dim]) {
     if (dim + 1 == dims.size()) {
       if (!child.lay(at + (element + run.first) * child.extent(), run.count, out)) return false;
@@ -112,7 +112,7 @@ bool lay_grid(const std::vector<Runs>& dims, const std::vector<std::ptrdiff_t>& 
 
 // `sizes` and `dims` in the user's order of dimensions.
 bool lay_array(bool fortran, std::vector<std::ptrdiff_t> sizes, std::vector<Runs> dims, const Child& child,
-               std::ptrdiff_t at, Blocks& out) {
+               std::ptrdiff_t at, TypeBlocks& out) {
   const std::size_t n = sizes.size();
   if (n == 0) return false;
   if (fortran) {
@@ -124,7 +124,7 @@ bool lay_array(bool fortran, std::vector<std::ptrdiff_t> sizes, std::vector<Runs
   return lay_grid(dims, strides, 0, 0, child, at, out);
 }
 
-bool lay_subarray(const Contents& c, const Child& child, std::ptrdiff_t at, Blocks& out) {
+bool lay_subarray(const Contents& c, const Child& child, std::ptrdiff_t at, TypeBlocks& out) {
   const auto n = static_cast<std::size_t>(c.integers[0]);
   const int* sizes = &c.integers[1];
   std::vector<std::ptrdiff_t> all(sizes, sizes + n);
@@ -147,7 +147,7 @@ Runs owned(int distribution, int argument, std::ptrdiff_t size, std::ptrdiff_t p
   return runs;
 }
 
-bool lay_darray(const Contents& c, const Child& child, std::ptrdiff_t at, Blocks& out) {
+bool lay_darray(const Contents& c, const Child& child, std::ptrdiff_t at, TypeBlocks& out) {
   const int rank = c.integers[1];
   const auto n = static_cast<std::size_t>(c.integers[2]);
   const int* sizes = &c.integers[3];
@@ -163,7 +163,7 @@ bool lay_darray(const Contents& c, const Child& child, std::ptrdiff_t at, Blocks
   return lay_array(processes[n] == MPI_ORDER_FORTRAN, all, dims, child, at, out);
 }
 
-bool lay_struct(const Contents& c, std::ptrdiff_t at, Blocks& out) {
+bool lay_struct(const Contents& c, std::ptrdiff_t at, TypeBlocks& out) {
   for (int i = 0; i < c.integers[0]; ++i) {
     const auto k = static_cast<std::size_t>(i);
     const Child child(c.types[k]);
@@ -172,7 +172,7 @@ bool lay_struct(const Contents& c, std::ptrdiff_t at, Blocks& out) {
   return true;
 }
 
-bool lay_one(const Contents& c, std::ptrdiff_t at, Blocks& out) {
+bool lay_one(const Contents& c, std::ptrdiff_t at, TypeBlocks& out) {
   const Child child(c.types[0]);
   const std::ptrdiff_t extent = child.extent();
   const std::vector<int>& n = c.integers;
@@ -214,7 +214,7 @@ bool lay_one(const Contents& c, std::ptrdiff_t at, Blocks& out) {
   }
 }
 
-bool flatten_predefined(MPI_Datatype type, std::ptrdiff_t at, Blocks& out) {
+bool flatten_predefined(MPI_Datatype type, std::ptrdiff_t at, TypeBlocks& out) {
   int size = 0;
   if (real().Type_size(type, &size) != MPI_SUCCESS || size < 0) return false;
   const Extent e(type);
@@ -232,7 +232,7 @@ bool flatten_predefined(MPI_Datatype type, std::ptrdiff_t at, Blocks& out) {
 
 }  // namespace
 
-bool Blocks::add(std::ptrdiff_t offset, std::size_t bytes) {
+bool TypeBlocks::add(std::ptrdiff_t offset, std::size_t bytes) {
   if (bytes == 0) return true;
   if (count != 0 && data[count - 1].offset + static_cast<std::ptrdiff_t>(data[count - 1].bytes) == offset) {
     data[count - 1].bytes += bytes;
@@ -250,9 +250,9 @@ bool Blocks::add(std::ptrdiff_t offset, std::size_t bytes) {
   return true;
 }
 
-Blocks::~Blocks() { std::free(data); }
+TypeBlocks::~TypeBlocks() { std::free(data); }
 
-bool flatten(MPI_Datatype type, std::ptrdiff_t at, Blocks& blocks) {
+bool flatten(MPI_Datatype type, std::ptrdiff_t at, TypeBlocks& blocks) {
   Contents contents;
   if (!contents.read(type)) return false;
   if (contents.types.empty())

@@ -20,7 +20,7 @@ struct NestedPlan::Roots {
 namespace {
 constexpr std::size_t max_depth = 255;
 
-Result<void> check_request(std::span<const Step> path, int threads) {
+Result<void> check_request(std::span<const TeamStep> path, int threads) {
   if (path.size() > max_depth) return fail(Errc::invalid, "regions are nested too deep to be planned");
   if (threads < 1 || threads > TeamSpec::max_size)
     return fail(Errc::invalid, "a team of " + std::to_string(threads) +
@@ -117,7 +117,7 @@ void NestedPlan::occupy(int root, Occupancy& taken) const {
     ++taken[static_cast<std::size_t>(place.leaf)][static_cast<std::size_t>(place.rank)];
 }
 
-Result<std::vector<Place>> NestedPlan::team(int root, std::span<const Step> path, int threads) const {
+Result<std::vector<Place>> NestedPlan::team(int root, std::span<const TeamStep> path, int threads) const {
   if (root < 0) return fail(Errc::invalid, "there is no root thread " + std::to_string(root));
   if (auto ok = check_request(path, threads); !ok) return tl::unexpected(ok.error());
   root %= max_roots;

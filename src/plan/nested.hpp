@@ -22,7 +22,7 @@
 namespace nigh {
 
 // One enclosing region: this thread's number in its team.
-struct Step {
+struct TeamStep {
   int index = 0;
   int size = 1;
 };
@@ -42,7 +42,7 @@ class NestedPlan {
 
   // The places of a team of `threads` opened by the thread at `path` (outermost region first, empty for the
   // initial thread) below root thread `root`. The first place is always the opening thread's own.
-  [[nodiscard]] Result<std::vector<Place>> team(int root, std::span<const Step> path, int threads) const;
+  [[nodiscard]] Result<std::vector<Place>> team(int root, std::span<const TeamStep> path, int threads) const;
   // The place of the root thread itself.
   [[nodiscard]] Place start(int root) const;
   // The places of all threads of the spec's innermost level, with the spec's sizes, in order of their paths.

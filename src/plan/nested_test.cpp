@@ -151,14 +151,14 @@ TEST(BarePus, ArePlannedLikeCores) {
 TEST(ActualSizes, WinOverTheSpec) {
   auto plan = plan_for(test::four_by_four(), "4,scatter,4,subcompact");
   EXPECT_EQ(pus_of(plan, *plan.team(0, {}, 2)), "0 8");
-  std::vector<Step> path{{1, 2}};
+  std::vector<TeamStep> path{{1, 2}};
   EXPECT_EQ(pus_of(plan, *plan.team(0, path, 3)), "8 9 10");
   EXPECT_EQ(pus_of(plan, *plan.team(0, path, 1)), "8");
 }
 
 TEST(BeyondTheSpec, LevelsAreSubcompact) {
   auto plan = plan_for(test::four_by_four(), "4,scatter");
-  std::vector<Step> path{{2, 4}};
+  std::vector<TeamStep> path{{2, 4}};
   EXPECT_EQ(pus_of(plan, *plan.team(0, path, 4)), "8 9 10 11");
   path.push_back({1, 2});
   EXPECT_EQ(pus_of(plan, *plan.team(0, path, 2)), "9 9");
@@ -166,7 +166,7 @@ TEST(BeyondTheSpec, LevelsAreSubcompact) {
 
 TEST(Requests, OutOfRangeAreErrors) {
   auto plan = plan_for(test::four_by_four(), "4,scatter,4,scatter");
-  std::vector<Step> outside{{4, 4}}, none{{0, 0}}, wide{{0, 65536}};
+  std::vector<TeamStep> outside{{4, 4}}, none{{0, 0}}, wide{{0, 65536}};
   EXPECT_EQ(plan.team(0, outside, 2).error().message, "there is no thread 4 in a team of 4");
   EXPECT_FALSE(plan.team(0, none, 2));
   EXPECT_FALSE(plan.team(-1, {}, 2));
@@ -174,7 +174,7 @@ TEST(Requests, OutOfRangeAreErrors) {
   EXPECT_FALSE(plan.team(0, {}, 65537));
   EXPECT_EQ(plan.team(0, wide, 2).error().message,
             "the plan has more than 65536 threads on one level; use smaller team sizes");
-  EXPECT_FALSE(plan.team(0, std::vector<Step>(256, Step{0, 1}), 2));
+  EXPECT_FALSE(plan.team(0, std::vector<TeamStep>(256, TeamStep{0, 1}), 2));
   EXPECT_FALSE(expand(plan_for(test::four_by_four(), "65536,scatter,2,subcompact"), 0));
 }
 
@@ -209,7 +209,7 @@ TEST(Speed, OneTeamTakesUnderAMillisecond) {
                            "16,scatter,16,compact"}) {
     auto plan = plan_for(machine, spec);
     const auto& levels = plan.spec().levels;
-    std::vector<Step> path;
+    std::vector<TeamStep> path;
     if (levels.size() > 1) path.push_back({7, levels[0].size});
     auto best = std::chrono::nanoseconds::max();
     for (int i = 0; i < 20; ++i) {

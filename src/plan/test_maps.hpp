@@ -33,7 +33,7 @@ inline std::string map_of(const NestedPlan& plan, int root = 0) {
     bool opens_team = i % static_cast<std::size_t>(size) == 0;
     whole += (i == 0 ? "" : opens_team ? " | " : " ") + std::to_string(threads[i].pu);
     if (!opens_team) continue;
-    std::vector<Step> path;
+    std::vector<TeamStep> path;
     for (std::size_t level = 0; level + 1 < threads[i].path.size(); ++level)
       path.push_back({threads[i].path[level], plan.spec().levels[level].size});
     by_team += (i == 0 ? "" : " | ") + pus_of(plan, *plan.team(root, path, size));

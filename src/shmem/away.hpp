@@ -19,7 +19,7 @@ inline constexpr std::uint32_t away_version = 1;
 
 // Symmetric memory of this PE. `number` is the same on all PEs for what corresponds: 0 the heap, else a
 // module's data.
-struct Part {
+struct Segment {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
   std::uint64_t number = 0;
@@ -57,7 +57,7 @@ class Away {
 
   // Starts MPI unless the program did, and shows the parts to the others. Collective over all PEs. False:
   // why().
-  virtual bool start(int rank, int size, const Part* parts, int count, Wait wait) = 0;
+  virtual bool start(int rank, int size, const Segment* parts, int count, Wait wait) = 0;
   [[nodiscard]] virtual const char* why() const = 0;
   [[nodiscard]] virtual bool threads() const = 0;  // whether several may call at once
   // True if these bytes are symmetric, on all PEs.

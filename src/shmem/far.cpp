@@ -42,7 +42,7 @@ void go_away(Pe& me, const char* mpi) {
   static char why[512];
   me.away = open_away(mpi, why, sizeof why);
   if (!me.away) stop("shmem_init", why);
-  std::vector<Part> parts = {{me.heap, me.heap_bytes, 0}};
+  std::vector<Segment> parts = {{me.heap, me.heap_bytes, 0}};
   space::SharedData data;
   for (int i = 0; nigh_space_shared_data(i, &data); ++i)
     parts.push_back({static_cast<std::byte*>(data.begin), data.bytes, data.module});

@@ -60,7 +60,7 @@ bool Transport::begin_mpi(int rank, int size) {
 }
 
 // The windows of PE 0 that all have: the order of the windows.
-std::vector<std::uint64_t> Transport::numbers_of_all(const Part* parts, int count) {
+std::vector<std::uint64_t> Transport::numbers_of_all(const Segment* parts, int count) {
   MPI_Bcast(&count, 1, MPI_INT, 0, all_);
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count) * 2);
   if (rank_ == 0)
@@ -72,12 +72,12 @@ std::vector<std::uint64_t> Transport::numbers_of_all(const Part* parts, int coun
   return numbers;
 }
 
-bool Transport::show(const Part* parts, int count) {
+bool Transport::show(const Segment* parts, int count) {
   const std::vector<std::uint64_t> wanted = numbers_of_all(parts, count);
-  std::vector<const Part*> mine(wanted.size() / 2);
+  std::vector<const Segment*> mine(wanted.size() / 2);
   std::vector<int> has(mine.size());
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    const auto* found = std::find_if(parts, parts + count, [&](const Part& part) {
+    const auto* found = std::find_if(parts, parts + count, [&](const Segment& part) {
       return part.number == wanted[2 * i] && part.bytes == wanted[2 * i + 1];
     });
     mine[i] = found;
@@ -109,7 +109,7 @@ bool Transport::show(const Part* parts, int count) {
   return true;
 }
 
-bool Transport::start(int rank, int size, const Part* parts, int count, Wait wait) {
+bool Transport::start(int rank, int size, const Segment* parts, int count, Wait wait) {
   wait_ = wait;
   if (!begin_mpi(rank, size)) return false;
   MPI_Comm_dup(MPI_COMM_WORLD, &all_);

@@ -22,7 +22,7 @@ class Cargo;
 
 class Transport final : public Away {
  public:
-  bool start(int rank, int size, const Part* parts, int count, Wait wait) override;
+  bool start(int rank, int size, const Segment* parts, int count, Wait wait) override;
   [[nodiscard]] const char* why() const override { return why_; }
   [[nodiscard]] bool threads() const override { return level_ >= MPI_THREAD_SERIALIZED; }
   [[nodiscard]] bool symmetric(const void* at, std::size_t bytes) const override {
@@ -89,8 +89,8 @@ class Transport final : public Away {
 
   bool fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
   bool begin_mpi(int rank, int size);
-  bool show(const Part* parts, int count);
-  std::vector<std::uint64_t> numbers_of_all(const Part* parts, int count);
+  bool show(const Segment* parts, int count);
+  std::vector<std::uint64_t> numbers_of_all(const Segment* parts, int count);
 
   // The window in which these bytes of ours lie, -1: none.
   int part_of(const void* at, std::size_t bytes, std::size_t& offset) const;

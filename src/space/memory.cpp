@@ -209,7 +209,7 @@ static unsigned long long load(const std::atomic<std::uint64_t>& counter) {
 
 int explain_memory(char* text, std::size_t bytes) {
   const MemoryState& s = g_slot.state;
-  const Counters& c = g_slot.count;
+  const SlotCounters& c = g_slot.count;
   if (!s.on) return snprintf(text, bytes, "memory: private, because %s\n", s.why);
   int n = snprintf(text, bytes, "memory: %llu MiB of heap and anonymous mmap shared in a slot of %llu GiB\n",
                    static_cast<unsigned long long>(pager_used() >> 20),

@@ -18,7 +18,7 @@ namespace nigh::space {
 
 enum class Phase : int { unborn, starting, off, on };
 
-struct Counters {
+struct SlotCounters {
   std::atomic<std::uint64_t> extents{0};          // handed out of the slot
   std::atomic<std::uint64_t> private_extents{0};  // that should have come from the slot and did not
   std::atomic<std::uint64_t> private_bytes{0};
@@ -40,7 +40,7 @@ struct Slot {
   Listener listener;
   std::atomic<bool> patched{false};
   std::atomic<std::uint64_t> peers[kMaxRanks / 64] = {};  // mapped
-  Counters count;
+  SlotCounters count;
 };
 extern Slot g_slot;
 

@@ -13,14 +13,14 @@
 namespace nigh::transpose {
 
 namespace {
-constexpr Way cached{Stores::cached, 0, nullptr};
+constexpr CopyOptions cached{Stores::cached, 0, nullptr};
 constexpr std::size_t panel_bytes = std::size_t{96} << 10;  // two of them fit L2
 constexpr std::size_t thin_bytes = 512;  // rows, or columns, that are shorter make squares too small
 
 // The rest beyond the blocks, turned: the last rows, and of the rows before them the last columns.
 class LeftOver {
  public:
-  LeftOver(std::byte* data, const Blocks& b, std::size_t element)
+  LeftOver(std::byte* data, const BlockGrid& b, std::size_t element)
       : data_(data),
         element_(element),
         rows_(b.down * b.height),
@@ -62,14 +62,14 @@ class LeftOver {
 // Panels one after the other in memory, through a scratch for each thread.
 class Panels {
  public:
-  Panels(const Blocks& b, std::size_t element, int threads)
+  Panels(const BlockGrid& b, std::size_t element, int threads)
       : height_(b.height),
         width_(b.width),
         count_(b.down * b.across),
         element_(element),
-        turn_(
-            (b.kind == Blocks::Kind::columns ? kernels().woven : kernels().cached)[Kernels::index(element)]),
-        scratch_(b.kind == Blocks::Kind::squares
+        turn_((b.kind == BlockGrid::Kind::columns ? kernels().woven
+                                                  : kernels().cached)[Kernels::index(element)]),
+        scratch_(b.kind == BlockGrid::Kind::squares
                      ? nullptr
                      : new std::byte[room() * static_cast<std::size_t>(threads)]) {}
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -101,17 +101,17 @@ std::size_t panel_length(std::size_t length, std::size_t other, std::size_t elem
 
 // The best of all sides that leave little over. A pass over memory in whole runs is 1; the other figures are
 // fitted to the times of such passes (docs/decisions/0022-transpose.md).
-Blocks cut_squares(std::size_t rows, std::size_t columns, std::size_t element) {
+BlockGrid cut_squares(std::size_t rows, std::size_t columns, std::size_t element) {
   const std::size_t shorter = std::min(rows, columns), both = rows + columns;
   // The most that may be left over, and a bit for each run. There is a side that keeps to both: 32, or more
   // of a matrix that is larger than any memory today.
   const std::size_t least_side = 32 * (1 + shorter / 16384), most_left = least_side * both,
                     most_runs = 512 * both;
-  Blocks best;
+  BlockGrid best;
   double least = 1e9;
   for (std::size_t side = shorter; side > 0; --side) {
-    const Blocks b{Blocks::Kind::squares, side,        side,          rows / side,
-                   columns / side,        rows % side, columns % side};
+    const BlockGrid b{BlockGrid::Kind::squares, side,        side,          rows / side,
+                      columns / side,           rows % side, columns % side};
     const std::size_t left = b.rows_left * columns + b.columns_left * rows;
     if (left > most_left || b.down * side * b.across > most_runs) continue;
     const auto length = static_cast<double>(side);
@@ -127,28 +127,28 @@ Blocks cut_squares(std::size_t rows, std::size_t columns, std::size_t element) {
   return best;
 }
 
-Order order_of(const Blocks& b) {
+Order order_of(const BlockGrid& b) {
   switch (b.kind) {
-    case Blocks::Kind::squares: return {b.down, b.width, b.across};
-    case Blocks::Kind::rows: return {b.down, b.width, 1};
+    case BlockGrid::Kind::squares: return {b.down, b.width, b.across};
+    case BlockGrid::Kind::rows: return {b.down, b.width, 1};
     default: return {1, b.height, b.across};
   }
 }
 }  // namespace
 
-Blocks cut_blocks(std::size_t rows, std::size_t columns, std::size_t element) {
+BlockGrid cut_blocks(std::size_t rows, std::size_t columns, std::size_t element) {
   if (columns * element <= thin_bytes || rows * columns * element <= panel_bytes) {
     const std::size_t height = panel_length(rows, columns, element);
-    return {Blocks::Kind::rows, height, columns, rows / height, 1, rows % height, 0};
+    return {BlockGrid::Kind::rows, height, columns, rows / height, 1, rows % height, 0};
   }
   if (rows * element <= thin_bytes) {
     const std::size_t width = panel_length(columns, rows, element);
-    return {Blocks::Kind::columns, rows, width, 1, columns / width, 0, columns % width};
+    return {BlockGrid::Kind::columns, rows, width, 1, columns / width, 0, columns % width};
   }
   return cut_squares(rows, columns, element);
 }
 
-void transpose_blocks(std::byte* data, const Blocks& b, std::size_t element, Team& team) {
+void transpose_blocks(std::byte* data, const BlockGrid& b, std::size_t element, Team& team) {
   const int threads = team.threads();
   const std::size_t rows = b.down * b.height, columns = b.across * b.width;
   const LeftOver left(data, b, element);
@@ -156,10 +156,10 @@ void transpose_blocks(std::byte* data, const Blocks& b, std::size_t element, Tea
                           threads);
   const Restride apart(columns, rows * element, rows * element, (rows + b.rows_left) * element, threads);
   const Panels panels(b, element, threads);
-  const bool turned_last = b.kind == Blocks::Kind::columns;
+  const bool turned_last = b.kind == BlockGrid::Kind::columns;
   Reorder reorder(order_of(b), (turned_last ? b.width : b.height) * element, threads);
   const Grid grid{data, columns, b.height, b.down, b.across};
-  const bool squares = b.kind == Blocks::Kind::squares;
+  const bool squares = b.kind == BlockGrid::Kind::squares;
   Queue queue(squares ? rows_of_tiles(grid) : panels.count(), 1);
 
   left.put_aside(team);

@@ -19,16 +19,16 @@
 
 namespace nigh::transpose {
 
-struct Blocks {
+struct BlockGrid {
   enum class Kind : std::uint8_t { squares, rows, columns };  // what a block is: a panel of whole rows, ...
   Kind kind = Kind::squares;
   std::size_t height = 0, width = 0, down = 1, across = 1;
   std::size_t rows_left = 0, columns_left = 0;
 };
 // For more than one row and column.
-Blocks cut_blocks(std::size_t rows, std::size_t columns, std::size_t element);
+BlockGrid cut_blocks(std::size_t rows, std::size_t columns, std::size_t element);
 
 // Throws std::bad_alloc, with nothing changed, when there is no memory.
-void transpose_blocks(std::byte* data, const Blocks& blocks, std::size_t element, Team& team);
+void transpose_blocks(std::byte* data, const BlockGrid& blocks, std::size_t element, Team& team);
 
 }  // namespace nigh::transpose

@@ -83,7 +83,7 @@ TEST(Restride, TogetherAndApart) {
   }
 }
 
-bool right(const Blocks& b, std::size_t element, Team& team) {
+bool right(const BlockGrid& b, std::size_t element, Team& team) {
   const std::size_t rows = b.down * b.height + b.rows_left, columns = b.across * b.width + b.columns_left;
   Bytes data = distinct(rows * columns * element + 64), want = data;
   for (std::size_t i = 0; i < rows; ++i)
@@ -93,12 +93,12 @@ bool right(const Blocks& b, std::size_t element, Team& team) {
   return data == want;
 }
 
-TEST(Blocks, AnyCut) {
-  using Kind = Blocks::Kind;
+TEST(BlockGrid, AnyCut) {
+  using Kind = BlockGrid::Kind;
   std::mt19937 random(7);
   Team teams[] = {Team(1), Team(2), Team(4)};
   for (int i = 0; i < 900; ++i) {
-    Blocks b;
+    BlockGrid b;
     b.kind = std::array{Kind::squares, Kind::rows, Kind::columns}[random() % 3];
     b.height = 1 + random() % 70;
     b.width = b.kind == Kind::squares ? b.height : 1 + random() % 70;
@@ -114,32 +114,32 @@ TEST(Blocks, AnyCut) {
 }
 
 // Every shape is cut completely, and the memory needed beside it is a few rows and columns.
-TEST(Blocks, LittleIsLeftOver) {
+TEST(BlockGrid, LittleIsLeftOver) {
   std::mt19937_64 random(8);
   for (int i = 0; i < 300; ++i) {
     const std::size_t rows = 2 + random() % (i % 3 == 0 ? 300 : 20000),
                       columns = 2 + random() % (i % 3 == 1 ? 300 : 20000);
     if (rows == columns) continue;
     for (const std::size_t element : {4, 8, 16}) {
-      const Blocks b = cut_blocks(rows, columns, element);
+      const BlockGrid b = cut_blocks(rows, columns, element);
       SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
       ASSERT_EQ(b.down * b.height + b.rows_left, rows);
       ASSERT_EQ(b.across * b.width + b.columns_left, columns);
       const std::size_t left = b.rows_left * columns + b.columns_left * rows;
-      const std::size_t runs = b.kind == Blocks::Kind::squares ? b.down * b.width * b.across : 0;
+      const std::size_t runs = b.kind == BlockGrid::Kind::squares ? b.down * b.width * b.across : 0;
       EXPECT_LE(left, std::max<std::size_t>(64 * (rows + columns), (96U << 10) / element));
       EXPECT_LE(runs, 512 * (rows + columns));
     }
   }
 }
 
-TEST(Blocks, DivisorsAreSquares) {
-  const Blocks b = cut_blocks(3000, 5000, 8);
-  EXPECT_EQ(b.kind, Blocks::Kind::squares);
+TEST(BlockGrid, DivisorsAreSquares) {
+  const BlockGrid b = cut_blocks(3000, 5000, 8);
+  EXPECT_EQ(b.kind, BlockGrid::Kind::squares);
   EXPECT_EQ(b.height, 1000U);
   EXPECT_EQ(b.rows_left + b.columns_left, 0U);
-  EXPECT_EQ(cut_blocks(60000, 20, 8).kind, Blocks::Kind::rows);
-  EXPECT_EQ(cut_blocks(20, 60000, 8).kind, Blocks::Kind::columns);
+  EXPECT_EQ(cut_blocks(60000, 20, 8).kind, BlockGrid::Kind::rows);
+  EXPECT_EQ(cut_blocks(20, 60000, 8).kind, BlockGrid::Kind::columns);
   EXPECT_EQ(cut_blocks(5000, 3001, 8).columns_left, 1U);
 }
 

@@ -27,10 +27,11 @@ class CopyPlan final : public nigh_transpose {
     const auto threads = static_cast<std::size_t>(team_.threads());
     const bool many = copies_.matrices >= 4 * threads;
     const std::size_t bytes = copies_.matrices * copies_.rows * copies_.columns * copies_.element;
-    const Way way{streams({}, bytes, team_.threads()) ? Stores::streamed : Stores::cached, 0, nullptr};
+    const CopyOptions way{streams({}, bytes, team_.threads()) ? Stores::streamed : Stores::cached, 0,
+                          nullptr};
     team_.run([&](int thread) {
-      const Range mine = many ? share(copies_.matrices, 1, static_cast<std::size_t>(thread), threads)
-                              : Range{0, copies_.matrices};
+      const IndexRange mine = many ? share(copies_.matrices, 1, static_cast<std::size_t>(thread), threads)
+                                   : IndexRange{0, copies_.matrices};
       for (std::size_t i = mine.first; i < mine.end; ++i)
         copy_part(rows_of(i), many ? 0 : thread, many ? 1 : team_.threads(), way);
     });

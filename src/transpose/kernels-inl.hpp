@@ -77,7 +77,7 @@ void cached(const Block& block) {
 // The last rows first, which are fewer than a square has: what their squares write too much is written over.
 template <std::size_t element>
 void woven(const Block& block) {
-  using S = Shape<element>;
+  using S = SquareShape<element>;
   const std::size_t from_stride = block.from_stride * element, to_stride = block.rows * element;
   const std::size_t whole = block.rows / S::side * S::side, left = block.rows - whole;
   const std::byte* const last = block.from + whole * from_stride;
@@ -155,7 +155,7 @@ class Strip {
   // A tile into the scratch; what is read later is prefetched, a few lines at a time: more at once would wait
   // for each other. It goes to L2, since where rows are a multiple of a page apart L1 has few places for it.
   HWY_INLINE void gather(std::size_t row, std::size_t column, std::size_t rows, std::size_t count) {
-    constexpr std::size_t side = Shape<element>::side;
+    constexpr std::size_t side = SquareShape<element>::side;
     const std::size_t stride = from_stride_;  // a store of bytes might change what is not local
     const std::byte* from = source(row, column);
     if (count < S::tile) return any<element>(from, stride, scratch_ + line, S::scratch_row, rows, count);
@@ -173,7 +173,7 @@ class Strip {
 
   // A tile by squares that are streamed from the registers: no load has to wait for a store.
   HWY_INLINE void directly(std::size_t row, std::size_t column, std::size_t rows) {
-    constexpr std::size_t side = Shape<element>::side;
+    constexpr std::size_t side = SquareShape<element>::side;
     const std::size_t stride = from_stride_, to_stride = to_stride_;
     const std::byte* from = source(row, column);
     const std::byte* next = later(row, column);

@@ -10,18 +10,20 @@
 namespace nigh::transpose {
 
 namespace {
-const Kernels& kernels_of(const Way& way) { return way.kernels != nullptr ? *way.kernels : kernels(); }
+const Kernels& kernels_of(const CopyOptions& way) {
+  return way.kernels != nullptr ? *way.kernels : kernels();
+}
 }  // namespace
 
-void transpose_part(const Block& block, std::size_t element, int part, int parts, const Way& way) {
+void transpose_part(const Block& block, std::size_t element, int part, int parts, const CopyOptions& way) {
   if (!is_element(element)) return;
   const std::size_t grain = line / element;
   const auto count = static_cast<std::size_t>(parts), mine = static_cast<std::size_t>(part);
   const std::size_t across = std::min(count, std::max<std::size_t>(1, block.columns / grain));
   const std::size_t along = count / across;  // the threads beyond across * along have nothing to do
   if (mine >= across * along) return;
-  const Range columns = share(block.columns, grain, mine % across, across);
-  const Range rows = share(block.rows, grain, mine / across, along);
+  const IndexRange columns = share(block.columns, grain, mine % across, across);
+  const IndexRange rows = share(block.rows, grain, mine / across, along);
   if (columns.first >= columns.end || rows.first >= rows.end) return;
   Block own = block;
   own.from += (rows.first * block.from_stride + columns.first) * element;
@@ -34,22 +36,22 @@ void transpose_part(const Block& block, std::size_t element, int part, int parts
   (past ? set.streamed : set.cached)[Kernels::index(element)](own);
 }
 
-void transpose(const Block& block, std::size_t element, Team& team, const Way& way) {
+void transpose(const Block& block, std::size_t element, Team& team, const CopyOptions& way) {
   team.run([&](int thread) { transpose_part(block, element, thread, team.threads(), way); });
 }
 
-void copy_part(const Rows& rows, int part, int parts, const Way& way) {
+void copy_part(const Rows& rows, int part, int parts, const CopyOptions& way) {
   const auto count = static_cast<std::size_t>(parts), mine = static_cast<std::size_t>(part);
   const Kernels& set = kernels_of(way);
   const auto move = streams(way, rows.count * rows.bytes, parts) ? set.copy_streamed : set.copy_cached;
   Rows own = rows;
   if (rows.count >= count) {
-    const Range range = share(rows.count, 1, mine, count);
+    const IndexRange range = share(rows.count, 1, mine, count);
     own.from += range.first * rows.from_stride;
     own.to += range.first * rows.to_stride;
     own.count = range.end - range.first;
   } else {
-    const Range range = share(rows.bytes, line, mine, count);
+    const IndexRange range = share(rows.bytes, line, mine, count);
     own.from += range.first;
     own.to += range.first;
     own.bytes = range.end - range.first;
@@ -57,7 +59,7 @@ void copy_part(const Rows& rows, int part, int parts, const Way& way) {
   if (own.count > 0 && own.bytes > 0) move(own);
 }
 
-void copy(const Rows& rows, Team& team, const Way& way) {
+void copy(const Rows& rows, Team& team, const CopyOptions& way) {
   team.run([&](int thread) { copy_part(rows, thread, team.threads(), way); });
 }
 

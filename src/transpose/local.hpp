@@ -23,24 +23,24 @@ namespace nigh::transpose {
 // `cached_bytes`.
 enum class Stores : std::uint8_t { automatic, cached, streamed };
 
-struct Way {
+struct CopyOptions {
   Stores stores = Stores::automatic;
   std::size_t cached_bytes = std::size_t{1} << 20;
   const Kernels* kernels = nullptr;  // nullptr: the widest
 };
 
 // The meaning of Stores::automatic for a whole of that many bytes.
-[[nodiscard]] constexpr bool streams(const Way& way, std::size_t bytes, int parts) {
+[[nodiscard]] constexpr bool streams(const CopyOptions& way, std::size_t bytes, int parts) {
   if (way.stores != Stores::automatic) return way.stores == Stores::streamed;
   return 2 * bytes / static_cast<std::size_t>(parts) > way.cached_bytes;
 }
 
-struct Range {
+struct IndexRange {
   std::size_t first = 0, end = 0;
 };
 // `count` things for part `part` of `parts`, cut at multiples of `grain`.
-[[nodiscard]] constexpr Range share(std::size_t count, std::size_t grain, std::size_t part,
-                                    std::size_t parts) {
+[[nodiscard]] constexpr IndexRange share(std::size_t count, std::size_t grain, std::size_t part,
+                                         std::size_t parts) {
   const std::size_t grains = (count + grain - 1) / grain;
   const auto cut = [&](std::size_t p) { return std::min(count, (grains * p / parts) * grain); };
   return {cut(part), cut(part + 1)};
@@ -50,10 +50,11 @@ struct Range {
 
 // The part of thread `part` of `parts`; all parts together are the whole. `element` is 4, 8 or 16 bytes; with
 // another nothing is done.
-void transpose_part(const Block& block, std::size_t element, int part, int parts, const Way& way = {});
-void transpose(const Block& block, std::size_t element, Team& team, const Way& way = {});
-void copy_part(const Rows& rows, int part, int parts, const Way& way = {});
-void copy(const Rows& rows, Team& team, const Way& way = {});
+void transpose_part(const Block& block, std::size_t element, int part, int parts,
+                    const CopyOptions& way = {});
+void transpose(const Block& block, std::size_t element, Team& team, const CopyOptions& way = {});
+void copy_part(const Rows& rows, int part, int parts, const CopyOptions& way = {});
+void copy(const Rows& rows, Team& team, const CopyOptions& way = {});
 
 // A rows x columns matrix, row by row without gaps, becomes columns x rows in its own memory. Besides it
 // O(rows + columns) elements for each thread are used. Returns false, with nothing changed, when there is no

@@ -236,9 +236,9 @@ bool Exchange::over() const {
          receiving_.started == in_.size() && idle(sending_) && idle(receiving_);
 }
 
-void Exchange::run(Team& team, const From& a, const To& b, const Way& way,
+void Exchange::run(Team& team, const From& a, const To& b, const CopyOptions& way,
                    const std::function<bool()>& idle) {
-  const Way cached{Stores::cached, 0, nullptr};  // a message is read again at once
+  const CopyOptions cached{Stores::cached, 0, nullptr};  // a message is read again at once
   for (int nothing = 0; !over();) {
     bool any = serve();
     if (std::size_t& i = sending_.moved; i < out_.size()) {

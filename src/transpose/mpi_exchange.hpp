@@ -43,7 +43,7 @@ class Exchange {
 
   // All messages of one pass, ours sent and theirs received. idle: is called when there is nothing else to do
   // and does a little; false: it did nothing.
-  void run(Team& team, const From& a, const To& b, const Way& way, const std::function<bool()>& idle);
+  void run(Team& team, const From& a, const To& b, const CopyOptions& way, const std::function<bool()>& idle);
   // Receives for what comes first, so that it finds them there.
   void begin() { serve(); }
 

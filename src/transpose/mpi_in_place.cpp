@@ -110,16 +110,16 @@ class MpiInPlace final : public nigh_transpose {
                      {across, std::min(upper, across + wide)});
     }
   }
-  void list_panel(std::size_t matrix, std::size_t d, const Range& down, const Range& across) {
+  void list_panel(std::size_t matrix, std::size_t d, const IndexRange& down, const IndexRange& across) {
     const std::size_t element = slabs_.element, stride = data_.layout.stride;
-    const Range &own = me() < d ? down : across, &other = me() < d ? across : down;
+    const IndexRange &own = me() < d ? down : across, &other = me() < d ? across : down;
     const std::size_t rows = own.end - own.first, columns = other.end - other.first;
     std::byte* block = at(matrix) + (own.first * stride + slabs_.columns.first(d) + other.first) * element;
     Swap swap;
     swap.peer = static_cast<int>(d);
     swap.out_bytes = swap.in_bytes = rows * columns * element;
     swap.get = [this, block, stride, rows, columns, element](std::byte* out) {
-      const Way cached{Stores::cached, 0, nullptr};
+      const CopyOptions cached{Stores::cached, 0, nullptr};
       team_->run([&](int thread) {
         transpose_part({block, stride, out, rows, rows, columns}, element, thread, team_->threads(), cached);
       });
@@ -145,7 +145,7 @@ class MpiInPlace final : public nigh_transpose {
       std::byte* const other = lower == me() ? theirs : at(matrix);
       const std::size_t one_stride = lower == me() ? own_stride : stride,
                         other_stride = lower == me() ? stride : own_stride;
-      const Range half = share(slabs_.rows.count(lower), line / element, lower == me() ? 0 : 1, 2);
+      const IndexRange half = share(slabs_.rows.count(lower), line / element, lower == me() ? 0 : 1, 2);
       if (half.first >= half.end || slabs_.rows.count(upper) == 0) continue;
       const Opposites blocks{one + (half.first * one_stride + slabs_.columns.first(upper)) * element,
                              one_stride,

@@ -128,7 +128,7 @@ class MpiPlan final : public nigh_transpose {
   std::vector<Layout> layouts_;  // of the neighbours' A
   Exchange exchange_;
   Team team_;
-  Way way_;
+  CopyOptions way_;
   std::vector<Read> reads_;
   std::size_t next_read_ = 0;
 };

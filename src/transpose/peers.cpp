@@ -35,7 +35,7 @@ bool readable(pid_t process, const std::byte* at) {
 // panel has as many rows as the buffer takes, since where it begins and ends lines of the result are written
 // in parts.
 static bool turn_from_process(pid_t process, const Block& block, std::size_t element, std::byte* buffer,
-                              const Way& way) {
+                              const CopyOptions& way) {
   iovec remote[most_rows];
   for (std::size_t column = 0, width = 0; column < block.columns; column += width) {
     width = std::min(run_bytes / element, block.columns - column);
@@ -57,13 +57,13 @@ static bool turn_from_process(pid_t process, const Block& block, std::size_t ele
 
 const char* take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a,
                               std::size_t to, const To& b, const Panel& panel, int part, int parts,
-                              const Way& way) {
+                              const CopyOptions& way) {
   const std::size_t rows = slabs.rows.count(from), columns = slabs.columns.count(to), element = slabs.element;
   if (rows == 0 || columns == 0) return nullptr;
   const std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[buffer_bytes]);
   if (buffer == nullptr) return "there is no memory to read a neighbour's rows into";
-  const Range mine = share(panel.count, std::min(columns, line / element), static_cast<std::size_t>(part),
-                           static_cast<std::size_t>(parts));
+  const IndexRange mine = share(panel.count, std::min(columns, line / element),
+                                static_cast<std::size_t>(part), static_cast<std::size_t>(parts));
   for (std::size_t at = panel.first + mine.first, end = panel.first + mine.end, count = 0; at < end;
        at += count) {
     const std::size_t matrix = at / columns, column = at % columns;

@@ -28,6 +28,6 @@ bool readable(pid_t process, const std::byte* at);
 // is no memory; b is spoiled then.
 const char* take_from_process(const Slabs& slabs, std::size_t from, pid_t process, const From& a,
                               std::size_t to, const To& b, const Panel& panel, int part, int parts,
-                              const Way& way);
+                              const CopyOptions& way);
 
 }  // namespace nigh::transpose

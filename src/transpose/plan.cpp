@@ -62,7 +62,7 @@ class LocalPlan final : public nigh_transpose {
     }
     std::atomic<bool> all = true;
     team_.run([&](int thread) {
-      const Range mine = share(local_.matrices, 1, static_cast<std::size_t>(thread), threads);
+      const IndexRange mine = share(local_.matrices, 1, static_cast<std::size_t>(thread), threads);
       for (std::size_t i = mine.first; i < mine.end; ++i)
         if (!in_place(i, alone_)) all = false;
     });

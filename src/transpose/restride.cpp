@@ -14,7 +14,7 @@ Restride::Restride(std::size_t rows, std::size_t bytes, std::size_t from, std::s
   const std::size_t most = further == 0 ? 1 : std::max<std::size_t>(1, std::min(from, to) / (2 * further));
   parts_ = std::min({static_cast<std::size_t>(threads), most, std::max<std::size_t>(1, rows / 2)});
   for (std::size_t part = 0; part < parts_; ++part) {
-    const Range range = aside(part);
+    const IndexRange range = aside(part);
     most_aside_ = std::max(most_aside_, range.end - range.first);
   }
   held_.reset(new std::byte[parts_ * most_aside_ * bytes_]);
@@ -22,15 +22,15 @@ Restride::Restride(std::size_t rows, std::size_t bytes, std::size_t from, std::s
 
 // Together: the next part's first row goes where the last ones of this lie. Apart: the last row of the part
 // before goes where the first ones of this lie.
-Range Restride::aside(std::size_t part) const {
-  const Range mine = rows_of(part);
+IndexRange Restride::aside(std::size_t part) const {
+  const IndexRange mine = rows_of(part);
   if (from_ == to_ || (from_ > to_ && part + 1 == parts_) || (from_ < to_ && part == 0)) return {};
   if (from_ > to_) return {std::max(mine.first, mine.end * to_ / from_), mine.end};
   return {mine.first, std::min(mine.end, (mine.first * to_ + from_ - 1) / from_)};
 }
 
 void Restride::move(std::byte* data, std::size_t part) const {
-  const Range mine = rows_of(part), held = aside(part);
+  const IndexRange mine = rows_of(part), held = aside(part);
   const auto move_row = [&](std::size_t row) {
     std::byte* const to = data + row * to_;
     if (row >= held.first && row < held.end) {
@@ -56,7 +56,7 @@ void Restride::run(std::byte* data, Team& team) const {
   };
   if (most_aside_ > 0)
     each_part([&](std::size_t part) {
-      const Range range = aside(part);
+      const IndexRange range = aside(part);
       for (std::size_t row = range.first; row < range.end; ++row)
         std::memcpy(held_.get() + (part * most_aside_ + row - range.first) * bytes_, data + row * from_,
                     bytes_);

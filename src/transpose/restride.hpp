@@ -24,8 +24,8 @@ class Restride {
   void run(std::byte* data, Team& team) const;
 
  private:
-  [[nodiscard]] Range rows_of(std::size_t part) const { return share(rows_, 1, part, parts_); }
-  [[nodiscard]] Range aside(std::size_t part) const;
+  [[nodiscard]] IndexRange rows_of(std::size_t part) const { return share(rows_, 1, part, parts_); }
+  [[nodiscard]] IndexRange aside(std::size_t part) const;
   void move(std::byte* data, std::size_t part) const;
 
   std::size_t rows_, bytes_, from_, to_;

@@ -20,8 +20,8 @@ void each_piece(const Panel& panel, std::size_t rows, int part, int parts, const
   const std::size_t first = panel.first / rows, end = (panel.first + panel.count - 1) / rows + 1;
   const auto threads = static_cast<std::size_t>(parts);
   const bool many = end - first >= 4 * threads;
-  const Range mine =
-      many ? share(end - first, 1, static_cast<std::size_t>(part), threads) : Range{0, end - first};
+  const IndexRange mine =
+      many ? share(end - first, 1, static_cast<std::size_t>(part), threads) : IndexRange{0, end - first};
   for (std::size_t matrix = first + mine.first; matrix < first + mine.end; ++matrix) {
     const std::size_t from = std::max(panel.first, matrix * rows),
                       to = std::min(panel.first + panel.count, (matrix + 1) * rows);
@@ -52,7 +52,7 @@ Layout layout_of_b(const Slabs& slabs, std::size_t rank) {
 }
 
 void take(const Slabs& slabs, std::size_t from, const From& a, std::size_t to, const To& b,
-          const Panel& panel, int part, int parts, const Way& way) {
+          const Panel& panel, int part, int parts, const CopyOptions& way) {
   const std::size_t rows = slabs.rows.count(from), element = slabs.element;
   if (rows == 0) return;  // nor need there be memory
   each_piece(panel, slabs.columns.count(to), part, parts, [&](const Piece& piece, int p, int of) {
@@ -100,7 +100,7 @@ Panel panel(const Slabs& slabs, const Group& from, const Group& to, std::size_t 
 }
 
 void pack(const Slabs& slabs, const Group& from, std::size_t member, const From& a, const Group& to,
-          const Panel& panel, std::byte* message, int part, int parts, const Way& way) {
+          const Panel& panel, std::byte* message, int part, int parts, const CopyOptions& way) {
   const std::size_t rows = slabs.rows.count(from[member]), all = rows_of_a(slabs, from),
                     element = slabs.element;
   if (rows == 0) return;
@@ -125,7 +125,8 @@ void pack(const Slabs& slabs, const Group& from, std::size_t member, const From&
 }
 
 void unpack(const Slabs& slabs, const Group& from, const std::byte* message, const Group& to,
-            std::size_t member, const Panel& panel, const To& b, int part, int parts, const Way& way) {
+            std::size_t member, const Panel& panel, const To& b, int part, int parts,
+            const CopyOptions& way) {
   const std::size_t all = rows_of_a(slabs, from), element = slabs.element;
   std::size_t before = 0;
   for (std::size_t i = 0; i < member; ++i) before += slabs.columns.count(to[i]) * slabs.matrices;

@@ -69,7 +69,7 @@ struct Panel {
 // The share of thread `part` of `parts` in each of these moves.
 // Straight from the rows of rank `from` to those rows of rank `to`: one pass, no message.
 void take(const Slabs& slabs, std::size_t from, const From& a, std::size_t to, const To& b,
-          const Panel& panel, int part, int parts, const Way& way);
+          const Panel& panel, int part, int parts, const CopyOptions& way);
 
 // The ranks of a node. What they have for another node goes in messages that hold rows of B, each with what
 // all of them have of it, in their order; so each writes some columns of a message and takes some rows.
@@ -85,9 +85,9 @@ Panel panel(const Slabs& slabs, const Group& from, const Group& to, std::size_t 
 
 // Writes the part of rank `from[member]` into that message: turned already.
 void pack(const Slabs& slabs, const Group& from, std::size_t member, const From& a, const Group& to,
-          const Panel& panel, std::byte* message, int part, int parts, const Way& way);
+          const Panel& panel, std::byte* message, int part, int parts, const CopyOptions& way);
 // Takes the part of rank `to[member]` from it.
 void unpack(const Slabs& slabs, const Group& from, const std::byte* message, const Group& to,
-            std::size_t member, const Panel& panel, const To& b, int part, int parts, const Way& way);
+            std::size_t member, const Panel& panel, const To& b, int part, int parts, const CopyOptions& way);
 
 }  // namespace nigh::transpose

@@ -110,7 +110,7 @@ std::vector<Group> nodes_of(std::size_t ranks, std::size_t together, bool dealt)
 
 template <std::size_t element>
 bool sent(Job<element> job, const std::vector<Group>& nodes, int threads, Stores stores, std::size_t bytes) {
-  const Way way{stores, 0, nullptr};
+  const CopyOptions way{stores, 0, nullptr};
   const Slabs& slabs = job.slabs;
   for (const Group& to : nodes) {
     for (const Group& from : nodes) {

@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 template <std::size_t element, std::size_t = line>
-struct Shape {
+struct SquareShape {
   static constexpr std::size_t side = 1;
 };
 
@@ -42,7 +42,7 @@ inline constexpr bool of_lines = false;
 #else
 // The elements of vectors of at most that many bytes. Those of 16 bytes are pairs of words.
 template <std::size_t element, std::size_t most = line>
-struct Shape {
+struct SquareShape {
   using Word = std::conditional_t<element == 4, std::uint32_t, std::uint64_t>;
   static constexpr hn::CappedTag<Word, most / sizeof(Word)> tag{};
   using Tag = std::remove_cv_t<decltype(tag)>;
@@ -115,7 +115,7 @@ HWY_INLINE void turn(typename S::Vector* v) {
 // One square; strides in bytes.
 template <std::size_t element>
 HWY_INLINE void square(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride) {
-  using S = Shape<element>;
+  using S = SquareShape<element>;
   typename S::Vector v[S::side];
   for (std::size_t i = 0; i < S::side; ++i) v[i] = load<S>(from + i * from_stride);
   turn<S>(v);
@@ -124,12 +124,12 @@ HWY_INLINE void square(const std::byte* from, std::size_t from_stride, std::byte
 
 // A square of whole lines stays in the registers until it is streamed.
 template <std::size_t element>
-inline constexpr bool of_lines = Shape<element>::side * element == line;
+inline constexpr bool of_lines = SquareShape<element>::side * element == line;
 
 template <std::size_t element>
 HWY_INLINE void stream_square(const std::byte* from, std::size_t from_stride, std::byte* to,
                               std::size_t to_stride) {
-  using S = Shape<element>;
+  using S = SquareShape<element>;
   typename S::Vector v[S::side];
   for (std::size_t i = 0; i < S::side; ++i) v[i] = load<S>(from + i * from_stride);
   turn<S>(v);
@@ -142,7 +142,7 @@ HWY_INLINE void stream_square(const std::byte* from, std::size_t from_stride, st
 template <std::size_t element>
 HWY_INLINE void stream_square_carrying(const std::byte* from, std::size_t from_stride, std::byte* to,
                                        std::size_t to_stride, std::byte* carried, bool first) {
-  using S = Shape<element>;
+  using S = SquareShape<element>;
   using Word = typename S::Word;
   constexpr std::size_t words = line / sizeof(Word);
   typename S::Vector v[S::side];
@@ -189,13 +189,13 @@ HWY_INLINE void low_square(const std::byte* from, std::size_t from_stride, std::
 }
 
 HWY_INLINE void stream_line(const std::byte* from, std::byte* to) {
-  using S = Shape<8>;
+  using S = SquareShape<8>;
   for (std::size_t i = 0; i < line; i += S::vector)
     hn::Stream(load<S>(from + i), S::tag, reinterpret_cast<std::uint64_t*>(to + i));
 }
 HWY_INLINE void copy_line(const std::byte* from, std::byte* to) {
-  for (std::size_t i = 0; i < line; i += Shape<8>::vector)
-    store<Shape<8> >(load<Shape<8> >(from + i), to + i);
+  for (std::size_t i = 0; i < line; i += SquareShape<8>::vector)
+    store<SquareShape<8> >(load<SquareShape<8> >(from + i), to + i);
 }
 #endif
 
@@ -219,7 +219,7 @@ HWY_INLINE void narrow(const std::byte* from, std::size_t from_stride, std::byte
   }
   std::size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  using S = Shape<element, most>;
+  using S = SquareShape<element, most>;
   for (; columns > 1 && i + S::side <= rows; i += S::side)
     narrow_square<S>(from + i * from_stride, from_stride, to + i * element, to_stride, columns);
 #endif
@@ -235,8 +235,8 @@ HWY_INLINE void low([[maybe_unused]] const std::byte* from, [[maybe_unused]] std
   if constexpr (most > 16) {
     if (rows * element <= most / 2) return low<element, most / 2>(from, from_stride, to, to_stride, rows);
   }
-  using S = Shape<element, most>;
-  for (std::size_t j = 0; rows > 0 && j < Shape<element>::side; j += S::side)
+  using S = SquareShape<element, most>;
+  for (std::size_t j = 0; rows > 0 && j < SquareShape<element>::side; j += S::side)
     low_square<S>(from + j * element, from_stride, to + j * to_stride, to_stride, rows);
 #endif
 }
@@ -244,7 +244,7 @@ HWY_INLINE void low([[maybe_unused]] const std::byte* from, [[maybe_unused]] std
 template <std::size_t element>
 HWY_INLINE void any(const std::byte* from, std::size_t from_stride, std::byte* to, std::size_t to_stride,
                     std::size_t rows, std::size_t columns) {
-  using S = Shape<element>;
+  using S = SquareShape<element>;
   std::size_t j = 0;
   for (; j + S::side <= columns; j += S::side) {
     std::size_t i = 0;

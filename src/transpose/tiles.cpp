@@ -78,7 +78,7 @@ void transpose_square(std::byte* data, std::size_t side, std::size_t stride, std
 
 void exchange_part(const Opposites& blocks, std::size_t element, int part, int parts) {
   if (!is_element(element)) return;
-  const Range mine =
+  const IndexRange mine =
       share(blocks.rows, tile, static_cast<std::size_t>(part), static_cast<std::size_t>(parts));
   for (std::size_t row = mine.first; row < mine.end; row += tile)
     for (std::size_t column = 0; column < blocks.columns; column += tile)

@@ -78,9 +78,9 @@ class Distribution {
 };
 
 // Neighbours become one range.
-std::vector<Range> ranges_of(std::vector<std::uint64_t> regions) {
+std::vector<AddressRange> ranges_of(std::vector<std::uint64_t> regions) {
   std::sort(regions.begin(), regions.end());
-  std::vector<Range> out;
+  std::vector<AddressRange> out;
   for (const std::uint64_t region : regions) {
     if (!out.empty() && out.back().last == region << region_bits)
       out.back().last = (region + 1) << region_bits;

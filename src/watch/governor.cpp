@@ -120,8 +120,8 @@ void Governor::hold(double time, double seconds) {
   same_ = 0;
 }
 
-Step Governor::look(const Sighting& sighting) {
-  Step step;
+GovernorStep Governor::look(const Sighting& sighting) {
+  GovernorStep step;
   const bool ready = steady(sighting);
   if (state_ == State::settling) settle(sighting, step);
   if (state_ == State::holding && sighting.time >= hold_until_) state_ = State::watching;
@@ -129,7 +129,7 @@ Step Governor::look(const Sighting& sighting) {
   return step;
 }
 
-void Governor::watch(const Sighting& sighting, Step& step) {
+void Governor::watch(const Sighting& sighting, GovernorStep& step) {
   auto decision = decide(options_.policy, links_, applications_of(sighting.units), options_.policy_options);
   if (!decision) {
     step.events.push_back({"failed", decision.error().message});
@@ -180,7 +180,7 @@ void Governor::done(int failed) {
   }
 }
 
-void Governor::settle(const Sighting& sighting, Step& step) {
+void Governor::settle(const Sighting& sighting, GovernorStep& step) {
   if (options_.pages == Pages::lazy)
     for (Action& action : applied_) {
       const Unit* now = find(sighting.units, action.unit);
@@ -216,7 +216,7 @@ double Governor::measured_gain(const Sighting& sighting) const {
   return was && is ? std::exp(log_speed(*was, *is)) - 1 : 0;
 }
 
-void Governor::verify(const Sighting& sighting, Step& step) {
+void Governor::verify(const Sighting& sighting, GovernorStep& step) {
   // Too little was seen since: a judgement would be a guess.
   const bool seen =
       sighting.confidence >= options_.least_confidence && sighting.fresh >= options_.least_fresh;

@@ -68,7 +68,7 @@ struct GovernorOptions {
   double worse = 0.02;  // a loss of speed beyond this is taken back, a gain below it is not moved for
 };
 
-struct Step {
+struct GovernorStep {
   std::vector<Action> actions;
   std::vector<Event> events;
 };
@@ -78,7 +78,7 @@ class Governor {
   enum class State : std::uint8_t { watching, settling, holding };
   Governor(Links links, GovernorOptions options);
   // Time must not go back; should come every 0.5 to 2 s.
-  Step look(const Sighting& sighting);
+  GovernorStep look(const Sighting& sighting);
   // The outcome of the last step's actions: the number that could not be done at all.
   void done(int failed);
   [[nodiscard]] State state() const { return state_; }
@@ -88,9 +88,9 @@ class Governor {
 
  private:
   [[nodiscard]] bool steady(const Sighting& sighting);
-  void watch(const Sighting& sighting, Step& step);
-  void settle(const Sighting& sighting, Step& step);
-  void verify(const Sighting& sighting, Step& step);
+  void watch(const Sighting& sighting, GovernorStep& step);
+  void settle(const Sighting& sighting, GovernorStep& step);
+  void verify(const Sighting& sighting, GovernorStep& step);
   void hold(double time, double seconds);
   [[nodiscard]] double measured_gain(const Sighting& sighting) const;
 

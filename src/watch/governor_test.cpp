@@ -45,7 +45,7 @@ Course drive(SimulatedWorld& world, Governor& governor, int seconds) {
   Course run;
   for (int s = 0; s < seconds; ++s) {
     world.pass(1);
-    Step step = governor.look(world.sighting());
+    GovernorStep step = governor.look(world.sighting());
     for (const Action& action : step.actions) {
       world.apply(action);
       run.actions.push_back(action);
@@ -151,7 +151,7 @@ TEST(Governor, WhatGotWorseIsTakenBack) {
       sighting.units[0].application.shared.assign(8, 0);
       sighting.units[0].application.shared[7] = 1;
     }
-    Step step = governor.look(sighting);
+    GovernorStep step = governor.look(sighting);
     for (const Action& action : step.actions) world.apply(action);
     for (Event& event : step.events) {
       if (event.kind == "decision") decided.push_back(sighting.time - last), last = sighting.time;
@@ -193,7 +193,7 @@ TEST(Governor, WhatCanNotBeMovedIsNotTriedAgainSoon) {
   int tries = 0;
   for (int s = 0; s < 120; ++s) {
     world.pass(1);
-    const Step step = governor.look(world.sighting());
+    const GovernorStep step = governor.look(world.sighting());
     if (step.actions.empty()) continue;
     ++tries;
     governor.done(static_cast<int>(step.actions.size()));

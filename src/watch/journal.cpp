@@ -35,7 +35,7 @@ bool read_masks(std::istringstream& words, MaskChange& out) {
   return true;
 }
 
-bool read_line(const std::string& line, Record& out) {
+bool read_line(const std::string& line, JournalRecord& out) {
   std::istringstream words(line);
   std::string key;
   words >> key;
@@ -57,7 +57,7 @@ bool read_line(const std::string& line, Record& out) {
 }
 }  // namespace
 
-std::string to_text(const Record& record) {
+std::string to_text(const JournalRecord& record) {
   std::string text =
       fmt::format("nigh-undo 1\napplication {} {}\n", record.application.pid, record.application.start);
   for (const MaskChange& one : record.masks) {
@@ -72,7 +72,7 @@ std::string to_text(const Record& record) {
   return text + fmt::format("end {:016x}\n", sum_of(text));
 }
 
-Result<Record> parse_record(const std::string& text, const std::string& path) {
+Result<JournalRecord> parse_record(const std::string& text, const std::string& path) {
   auto damaged = [&](const std::string& why) {
     return fail(Errc::invalid, path + " is no undo journal that can be trusted (" + why +
                                    "); nothing was put back from it: look at it and remove it");
@@ -82,7 +82,7 @@ Result<Record> parse_record(const std::string& text, const std::string& path) {
   if (end == std::string::npos || text[end - 1] != '\n' ||
       text.substr(end) != fmt::format("end {:016x}\n", sum_of(text.substr(0, end))))
     return damaged("its check sum is wrong");
-  Record out;
+  JournalRecord out;
   std::istringstream lines(text.substr(0, end));
   std::string line;
   std::getline(lines, line);

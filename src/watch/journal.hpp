@@ -36,7 +36,7 @@ struct MaskChange {
 struct FileChange {
   std::string path, old_value, our_value;
 };
-struct Record {
+struct JournalRecord {
   sys::ProcessId application;
   std::vector<MaskChange> masks;
   std::vector<FileChange> files;
@@ -44,9 +44,9 @@ struct Record {
   std::vector<std::string> frozen_groups;
 };
 
-std::string to_text(const Record& record);
+std::string to_text(const JournalRecord& record);
 // Error: invalid: damaged, or not ours; the sentence says what to do.
-Result<Record> parse_record(const std::string& text, const std::string& path);
+Result<JournalRecord> parse_record(const std::string& text, const std::string& path);
 
 class Journal {
  public:
@@ -60,13 +60,13 @@ class Journal {
   // By the group's control file, or (empty) each by a signal; `who`: only those that run.
   Result<void> will_freeze(const std::vector<sys::ProcessId>& who, const std::string& group_file);
   Result<void> thawed();
-  [[nodiscard]] const Record& record() const { return record_; }
+  [[nodiscard]] const JournalRecord& record() const { return record_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   [[nodiscard]] Result<void> save() const;
   std::string path_;
-  Record record_;
+  JournalRecord record_;
 };
 
 struct UndoReport {
@@ -77,7 +77,7 @@ struct UndoReport {
   std::vector<std::string> sentences;  // what was left alone or failed, and why
 };
 // Puts back one record. Never fails as a whole: what can't be put back is told.
-UndoReport undo(const sys::Os& os, const Record& record);
+UndoReport undo(const sys::Os& os, const JournalRecord& record);
 // All journals of a folder; each file whose changes are back (or gone) is removed. A damaged one stays and is
 // told.
 UndoReport undo_all(const sys::Os& os, const std::string& folder);

@@ -55,7 +55,7 @@ CpuSet random_set(std::mt19937& random) {
 TEST_F(Journals, WhatIsWrittenIsReadAgain) {
   std::mt19937 random(20150708);
   for (int round = 0; round < 200; ++round) {
-    Record record;
+    JournalRecord record;
     record.application = {static_cast<int>(random() % 4000000 + 1), random()};
     for (unsigned i = random() % 9; i > 0; --i) {
       MaskChange one{{static_cast<int>(random() % 4000000 + 1), 0},
@@ -78,7 +78,7 @@ TEST_F(Journals, WhatIsWrittenIsReadAgain) {
 }
 
 TEST_F(Journals, NothingDamagedIsBelieved) {
-  Record record;
+  JournalRecord record;
   record.application = {42, 4711};
   record.masks.push_back({{42, 0}, 43, 99, CpuSet{0, 1}, CpuSet{1}});
   std::string text = to_text(record);

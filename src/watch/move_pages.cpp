@@ -303,7 +303,7 @@ Result<MoveReport> move_touched(const sys::Os& os, const sys::ProcessId& process
   constexpr int region_bits = 21;
   std::map<std::uint64_t, std::map<int, int>> votes;
   for (const Touch& one : touches) ++votes[one.address >> region_bits][one.node];
-  std::map<int, std::vector<Range>> by_target;
+  std::map<int, std::vector<AddressRange>> by_target;
   for (const auto& [region, counts] : votes) {
     auto best = std::max_element(counts.begin(), counts.end(),
                                  [](const auto& a, const auto& b) { return a.second < b.second; });

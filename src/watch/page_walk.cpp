@@ -21,11 +21,11 @@ CpuSet policy_nodes(const std::string& policy) {
 }
 
 // The part of a mapping that was asked for, as pieces.
-std::vector<Range> asked_of(const PagePlan& plan, Range whole) {
+std::vector<AddressRange> asked_of(const PagePlan& plan, AddressRange whole) {
   if (plan.ranges.empty()) return {whole};
-  std::vector<Range> out;
-  for (const Range& one : plan.ranges) {
-    Range cut{std::max(one.first, whole.first), std::min(one.last, whole.last)};
+  std::vector<AddressRange> out;
+  for (const AddressRange& one : plan.ranges) {
+    AddressRange cut{std::max(one.first, whole.first), std::min(one.last, whole.last)};
     if (cut.first < cut.last) out.push_back(cut);
   }
   return out;
@@ -66,7 +66,7 @@ Result<Candidates> candidates(const sys::Os& os, const PagePlan& plan) {
   std::size_t at = 0;
   for (const sys::Mapping& one : *maps) {
     if (!movable(one)) continue;
-    const std::vector<Range> asked = asked_of(plan, {one.first, one.last});
+    const std::vector<AddressRange> asked = asked_of(plan, {one.first, one.last});
     if (asked.empty()) continue;
     std::uint64_t page = sys::page_bytes();
     int only = -1;
@@ -78,7 +78,7 @@ Result<Candidates> candidates(const sys::Os& os, const PagePlan& plan) {
       if (told) page = (*numa)[at].page_bytes;
       if (told && (*numa)[at].by_node.size() == 1) only = (*numa)[at].by_node.begin()->first;
     }
-    for (Range piece : asked) {
+    for (AddressRange piece : asked) {
       piece.first = piece.first / page * page;
       out.parts.push_back({piece, page, only});
     }
@@ -110,7 +110,7 @@ Result<std::vector<int>> PageWalk::nodes_of(const Candidate& part,
   return status;
 }
 
-Result<void> PageWalk::look(const Candidate& part, Range piece, std::vector<PageGroup>& groups) {
+Result<void> PageWalk::look(const Candidate& part, AddressRange piece, std::vector<PageGroup>& groups) {
   std::vector<sys::PageRun> runs = {{piece.first, piece.last, false}};
   if (present_ && part.page_bytes == sys::page_bytes()) {
     auto scanned = present_->scan(piece.first, piece.last);

@@ -18,22 +18,22 @@
 
 namespace nigh::watch {
 
-struct Range {
+struct AddressRange {
   std::uint64_t first = 0, last = 0;  // bytes [first, last)
 };
 
 struct PagePlan {
   sys::ProcessId process;
-  std::map<int, int> nodes;   // source node -> target node, OS numbers
-  int everything_to = -1;     // instead of `nodes`: from wherever it is to this node
-  std::vector<Range> ranges;  // empty: all its memory
+  std::map<int, int> nodes;          // source node -> target node, OS numbers
+  int everything_to = -1;            // instead of `nodes`: from wherever it is to this node
+  std::vector<AddressRange> ranges;  // empty: all its memory
   // The target of a page on `node`; -1: it stays.
   [[nodiscard]] int target_of(int node) const;
 };
 
 // A mapping's part that may hold pages to move.
 struct Candidate {
-  Range range;
+  AddressRange range;
   std::uint64_t page_bytes = 4096;  // more: hugetlb
   int only_node = -1;  // all its pages are there, so they need no asking; -1: on several, not known
 };
@@ -64,7 +64,7 @@ class PageWalk {
  private:
   [[nodiscard]] Result<std::vector<int>> nodes_of(const Candidate& part,
                                                   const std::vector<std::uint64_t>& pages) const;
-  Result<void> look(const Candidate& part, Range piece, std::vector<PageGroup>& groups);
+  Result<void> look(const Candidate& part, AddressRange piece, std::vector<PageGroup>& groups);
   PagePlan plan_;
   Candidates candidates_;
   std::optional<sys::PresentPages> present_;  // none: every page is asked for

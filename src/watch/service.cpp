@@ -256,7 +256,7 @@ void Service::interval() {
   for (const Watched& one : watched) sighting_.units.push_back(one.unit);
   sighting_.complete = complete(watched);
   tell_units(watched);
-  Step step = governor_.look(sighting_);
+  GovernorStep step = governor_.look(sighting_);
   for (Event& event : step.events) say(std::move(event));
   const double before = sys::process_seconds();
   if (!step.actions.empty()) governor_.done(carry_out(step.actions, watched));

@@ -48,7 +48,7 @@ void restore(const sys::Os& os, int tid, const MaskChange& change, UndoReport& r
   if (!done && done.error().sys_errno != ESRCH) report.sentences.push_back(done.error().message);
 }
 
-void restore_masks(const sys::Os& os, const Record& record, UndoReport& report) {
+void restore_masks(const sys::Os& os, const JournalRecord& record, UndoReport& report) {
   std::set<int> named;
   for (const MaskChange& one : record.masks) {
     if (one.tid == 0) continue;
@@ -105,7 +105,7 @@ void restore_file(const sys::Os& os, const FileChange& one, UndoReport& report) 
   if (!done) report.sentences.push_back(done.error().message);
 }
 
-void let_go_on(const sys::Os& os, const Record& record, UndoReport& report) {
+void let_go_on(const sys::Os& os, const JournalRecord& record, UndoReport& report) {
   for (const std::string& file : record.frozen_groups)
     if (os.read_line(file).value_or("0") == "1" &&
         sys::supervisor::set_frozen(os.path(file).c_str(), false) == 0)
@@ -119,7 +119,7 @@ void let_go_on(const sys::Os& os, const Record& record, UndoReport& report) {
 }
 }  // namespace
 
-UndoReport undo(const sys::Os& os, const Record& record) {
+UndoReport undo(const sys::Os& os, const JournalRecord& record) {
   UndoReport report;
   let_go_on(os, record, report);
   // cpusets first: a mask can't be wider than its cpuset.
@@ -135,7 +135,7 @@ UndoReport undo_all(const sys::Os& os, const std::string& folder) {
     if (name.size() < 5 || name.substr(name.size() - 5) != ".undo") continue;
     std::string path = folder + "/" + name;
     auto text = sys::read_own_file(path);
-    auto record = text ? parse_record(*text, path) : Result<Record>(tl::unexpected(text.error()));
+    auto record = text ? parse_record(*text, path) : Result<JournalRecord>(tl::unexpected(text.error()));
     if (!record) {
       all.sentences.push_back(record.error().message);
       continue;

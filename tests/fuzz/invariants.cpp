@@ -17,7 +17,7 @@ using Slot = std::pair<int, int>;  // leaf, rank
 constexpr std::size_t most_threads = 96;
 
 struct Thread {
-  std::vector<Step> path;
+  std::vector<TeamStep> path;
   Place place;
 };
 
@@ -209,7 +209,7 @@ bool same(const std::vector<Place>& a, const std::vector<Place>& b) {
 // A fresh plan, asked for the last team first, answers alike.
 std::string repeatable(const Case& c, const NestedPlan& plan, const std::vector<Thread>& threads) {
   NestedPlan again(*CoreTree::cut(*c.machine, c.mask), c.spec);
-  std::span<const Step> path(threads.back().path);
+  std::span<const TeamStep> path(threads.back().path);
   auto opener = path.first(path.size() - 1);
   auto first = plan.team(c.root, opener, path.back().size);
   auto second = again.team(c.root, opener, path.back().size);
