@@ -171,7 +171,7 @@ TEST(wait, a_barrier_costs_a_cpu_one_switch) {
   GTEST_SKIP() << "for what users get";
 #endif
   if (allowed_cpus().size() < 2) GTEST_SKIP() << "one CPU";
-  constexpr int rounds = 200, barriers = 500;  // short ones, so that other work misses some
+  constexpr int rounds = 1000, barriers = 50;  // shorter than a time slice: other work misses some
   std::vector<Cells*> cells(4);
   long counted[rounds][4] = {};
   four_ranks_on_two_cpus([&](ThreadRank r) {
