@@ -213,12 +213,15 @@ def case_broken(mpi):
 def case_none(mpi):
     """No MPI library, one of few functions, one rank, a process that never calls MPI."""
     env = dict(os.environ, LD_PRELOAD=mpi.front)
-    done = subprocess.run([str(mpi.programs / "nothing")], env=env, capture_output=True, text=True, timeout=20)
+    nothing = [str(mpi.programs / "nothing")]
+    few = [str(mpi.programs / "few"), str(mpi.programs / "libfew-plugin.so")]
+    for command in nothing, few:
+        for where in dict(os.environ), env:
+            done = subprocess.run(command, env=where, capture_output=True, text=True, timeout=20)
+            expect((done.returncode, done.stdout, done.stderr) == (42, "", ""), f"weak references: {done}")
+    done = subprocess.run([*nothing, "more"], env=env, capture_output=True, text=True, timeout=20)
     expect(done.returncode == -6 and "MPI_Barrier" in done.stderr, f"no library: {done}")
-    few = str(mpi.programs / "few")
-    done = subprocess.run([few], env=env, capture_output=True, text=True, timeout=20)
-    expect((done.returncode, done.stderr) == (42, ""), f"few functions: {done}")
-    done = subprocess.run([few, "more"], env=env, capture_output=True, text=True, timeout=20)
+    done = subprocess.run([*few, "more"], env=env, capture_output=True, text=True, timeout=20)
     expect(done.returncode == -6 and "MPI_Send_c was called, but the MPI library" in done.stderr, f"few functions: {done}")
     done = subprocess.run(["/bin/echo", "word"], env=env, capture_output=True, text=True, timeout=20)
     expect((done.returncode, done.stdout, done.stderr) == (0, "word\n", ""), f"echo: {done}")
