@@ -137,6 +137,7 @@ void resolve_all() {
   const Found found = g_found = find_library();
   if (!found.handle) return;
   fill(found.handle, found.path);
+  clear_weak_references(found.handle);
   if (sys::is_off("NIGH_MPI") || !found.half) return;
   g_front.library = found.handle;
   g_front.library_path = found.path;
@@ -157,7 +158,6 @@ void resolve_all() {
 void* nigh_mpi_resolve(void** slot) {
   using namespace nigh::mpi;
   pthread_once(&g_once, resolve_all);
-  if (g_found.handle) clear_weak_references(g_found.handle);
   const auto number = (slot - nigh_mpi_slots) / 2;
   if (g_own[number]) return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   const bool tools = (slot - nigh_mpi_slots) % 2 == 0;  // MPI_X may be a tool's

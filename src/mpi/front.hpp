@@ -41,8 +41,8 @@ struct Found {
 // The MPI library of this process, whatever its file is called and however it was loaded; promotes its
 // symbols to global ones, which a half needs.
 Found find_library();
-// Makes weak references null that are bound to us and would be to nobody without us, in objects that were
-// loaded since the last call. `library`: dlopen's handle of the MPI library; nullptr: there is none yet.
+// Makes weak references null that are bound to us and would be to nobody without us, in all objects that are
+// loaded. `library`: dlopen's handle of the MPI library; nullptr: there is none yet.
 void clear_weak_references(void* library);
 // True if the shared object is there and not cut short.
 bool is_whole(const char* path);

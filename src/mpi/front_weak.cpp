@@ -29,7 +29,7 @@ constexpr unsigned to_table = R_X86_64_GLOB_DAT, to_word = R_X86_64_64;
 constexpr unsigned to_table = R_AARCH64_GLOB_DAT, to_word = R_AARCH64_ABS64;
 #endif
 
-struct Range {
+struct Addresses {
   std::uintptr_t lo = 0, hi = 0;
   [[nodiscard]] bool has(std::uintptr_t at) const { return lo <= at && at < hi; }
 };
@@ -43,10 +43,9 @@ struct Absent {
 };
 
 struct Sweep {
-  Range ours;
+  Addresses ours;
   Absent absent;
-  unsigned long long loaded = 0;  // objects of the process until now
-  bool met = false;               // a weak reference that is bound to us
+  bool met = false;  // a weak reference that is bound to us
 };
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 Sweep g_sweep;  // under it
@@ -71,8 +70,8 @@ bool Absent::has(const char* name) const {
   return false;
 }
 
-Range range_of(const dl_phdr_info& object, unsigned type) {
-  Range range{~std::uintptr_t{0}, 0};
+Addresses range_of(const dl_phdr_info& object, unsigned type) {
+  Addresses range{~std::uintptr_t{0}, 0};
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& part = object.dlpi_phdr[i];
     if (part.p_type != type) continue;
@@ -92,7 +91,7 @@ struct Relocations {
   const std::uint32_t* hash = nullptr;  // DT_GNU_HASH: its second word is the first symbol in it
 
   explicit Relocations(const dl_phdr_info& object) {
-    const Range dynamic = range_of(object, PT_DYNAMIC);
+    const Addresses dynamic = range_of(object, PT_DYNAMIC);
     std::size_t relative = 0, bytes = 0;
     // glibc writes addresses into the table, which the kernel's own object has as offsets.
     const auto address = [&](const ElfW(Dyn) & entry) {
@@ -137,7 +136,7 @@ bool takes_any(const Relocations& all) {
 void clear(const dl_phdr_info& object, std::uintptr_t* place) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(place) & ~(page - 1);
-  const Range fixed = range_of(object, PT_GNU_RELRO);
+  const Addresses fixed = range_of(object, PT_GNU_RELRO);
   const bool read_only =
       fixed.hi != 0 && (fixed.lo & ~(page - 1)) <= first && first < (fixed.hi & ~(page - 1));
   if (read_only && sys::raw_protect(first, page, PROT_READ | PROT_WRITE) != 0) return;
@@ -146,7 +145,6 @@ void clear(const dl_phdr_info& object, std::uintptr_t* place) {
 }
 
 int look(dl_phdr_info* object, std::size_t, void*) {
-  g_sweep.loaded = object->dlpi_adds;
   const Relocations all(*object);
   const bool takes = takes_any(all);
   for (std::size_t i = 0; takes && i < all.count; ++i) {
@@ -162,10 +160,8 @@ int look(dl_phdr_info* object, std::size_t, void*) {
   return 0;
 }
 
-int is_new(dl_phdr_info* object, std::size_t, void*) { return object->dlpi_adds != g_sweep.loaded ? 2 : 1; }
-
 int find_ours(dl_phdr_info* object, std::size_t, void*) {
-  const Range range = range_of(*object, PT_LOAD);
+  const Addresses range = range_of(*object, PT_LOAD);
   if (!range.has(reinterpret_cast<std::uintptr_t>(&nigh_mpi_slots))) return 0;
   g_sweep.ours = range;
   return 1;
@@ -178,13 +174,11 @@ int find_ours(dl_phdr_info* object, std::size_t, void*) {
 void clear_weak_references(void* library) {
   pthread_mutex_lock(&g_lock);
   if (g_sweep.ours.hi == 0) dl_iterate_phdr(find_ours, nullptr);
-  if (dl_iterate_phdr(is_new, nullptr) == 2) {
-    g_sweep.met = g_sweep.absent.known = false;
+  g_sweep.met = g_sweep.absent.known = false;
+  dl_iterate_phdr(look, nullptr);
+  if (g_sweep.met) {
+    g_sweep.absent.ask(library);
     dl_iterate_phdr(look, nullptr);
-    if (g_sweep.met) {
-      g_sweep.absent.ask(library);
-      dl_iterate_phdr(look, nullptr);
-    }
   }
   pthread_mutex_unlock(&g_lock);
 }

@@ -49,7 +49,7 @@ int reduce_between(const Hierarchy& levels, MPI_Comm comm, int root_node, const 
                                                          piece);
   }
   Temporary unused;
-  if (to == nullptr) to = static_cast<char*>(unused.take(bytes));
+  if (to == nullptr && !is_openmpi()) to = static_cast<char*>(unused.take(bytes));
   int code = MPI_SUCCESS;
   for (MPI_Count at = 0; at < count && code == MPI_SUCCESS; at += most_elements) {
     const std::size_t before = static_cast<std::size_t>(at) * element;

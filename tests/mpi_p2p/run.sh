@@ -25,7 +25,7 @@ launch() { # NAME=VALUE...: environment of the ranks; `traps`: which ones, all i
 }
 
 case $kind in
-  mpich3)  # 3.4.3 loses messages of freed requests, takes some types for others, and crashes
+  mpich3)  # alone 3.4.3 brings messages of freed requests late, refuses types, and crashes
     left_out=(request_free null_arguments types_pairs types_partial communicator_freed) ;;
   mpich5*) left_out=(error_handler) ;;  # the class of an error is lost
   intel) left_out=(early_truncated truncation_below_descriptor) ;;  # a short message into no bytes at all is no error there
