@@ -11,6 +11,7 @@
 
 #include "mpi/early.hpp"
 #include "mpi/ours.hpp"
+#include "mpi/receives_small.hpp"
 
 namespace nigh::mpi {
 namespace {
@@ -119,6 +120,12 @@ template <class Imrecv, class Count>
 
 [[gnu::noinline]] int posted(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                              MPI_Request* request) {
+  TypeInfo* info = cached_type_info(type);
+  if (info && is_plain(*info) && count >= 0 && !process().multiple) [[likely]] {
+    const std::size_t room = info->size * static_cast<std::size_t>(count);
+    if (room < wire_bytes) return MPI_SUCCESS;
+    if (room < g_threshold && g_small_receives.note(*request, buffer, count, info, comm)) return MPI_SUCCESS;
+  }
   if (track(*request, buffer, count, type, comm, false)) return MPI_SUCCESS;
   real().Cancel(request);
   real().Wait(request, MPI_STATUS_IGNORE);

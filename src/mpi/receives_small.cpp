@@ -20,8 +20,10 @@ bool g_small_posted = false;
 bool SmallReceives::add(std::size_t& at, std::uintptr_t key) {
   if (2 * used_ > mask_) {
     const std::size_t room = 2 * (mask_ + 1);
-    auto* notes = static_cast<SmallReceive*>(std::calloc(room, sizeof(SmallReceive)));
+    auto* notes =
+        static_cast<SmallReceive*>(std::aligned_alloc(alignof(SmallReceive), room * sizeof(SmallReceive)));
     if (!notes) return false;
+    std::memset(static_cast<void*>(notes), 0, room * sizeof(SmallReceive));  // keys and buffers of none
     SmallReceive* old = notes_;
     const std::size_t old_mask = mask_;
     notes_ = notes;

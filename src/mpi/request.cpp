@@ -236,8 +236,7 @@ bool track(MPI_Request handle, void* buffer, MPI_Count count, MPI_Datatype type,
   if (!info || count < 0) return true;
   const std::size_t room = info->size * static_cast<std::size_t>(count);
   if (room < wire_bytes) return true;
-  const bool plain = info->named && info->contiguous && info->lower == 0;
-  if (plain && room < g_threshold && room >= wire_bytes && !persistent && !process().multiple)
+  if (is_plain(*info) && room < g_threshold && room >= wire_bytes && !persistent && !process().multiple)
     return g_small_receives.note(handle, buffer, count, info, comm);
   return remember(handle, buffer, count, info, comm, persistent);
 }

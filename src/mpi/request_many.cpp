@@ -319,6 +319,24 @@ inline void keep_handles(MPI_Request* were, const MPI_Request* requests, int cou
   return MPI_SUCCESS;
 }
 
+// None of the requests is in the table; some may be small receives, of which there are notes. A Batch, of
+// which more of the stack is touched, costs 40 to 110 ns more, of 2.2 us for two messages of 1 KiB each way.
+[[gnu::noinline]] int waitall_small(int count, MPI_Request* requests, MPI_Status* wanted) {
+  MPI_Request were[most_first];
+  keep_handles(were, requests, count);
+  Statuses statuses(count, wanted);
+  const int error = real().Waitall(count, requests, statuses.get());
+  bool usual = error == MPI_SUCCESS;
+  for (int i = 0; i < count && usual; ++i) {
+    SmallReceive* receive =
+        were[i] == MPI_REQUEST_NULL ? nullptr : g_small_receives.find(handle_bits_of(were[i]));
+    if (!receive) continue;
+    usual = status_bytes(statuses.get()[i]) != wire_bytes;
+    if (usual) g_small_receives.end(*receive);
+  }
+  return usual ? MPI_SUCCESS : settle_several(were, requests, nullptr, count, statuses.get(), error, true);
+}
+
 [[gnu::noinline]] int testsome_first(int count, MPI_Request* requests, int* ended, int* indices,
                                      MPI_Status* wanted) {
   MPI_Request were[most_first];
@@ -397,6 +415,9 @@ int nigh_mpi_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   if ((no_requests() && !g_small_posted && !must_drive()) || count <= 0 || !requests || no_statuses(statuses))
       [[likely]]
     return real().Waitall(count, requests, statuses);
+  if (no_requests() && !must_drive() && count <= most_first)
+    return g_small_receives.any() ? waitall_small(count, requests, statuses)
+                                  : real().Waitall(count, requests, statuses);
   return raising_after([&](Later& later) { return waitall(count, requests, statuses, later); });
 }
 int nigh_mpi_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {

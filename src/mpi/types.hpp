@@ -71,6 +71,9 @@ inline TypeInfo* type_info(MPI_Datatype type) {
   return info ? info : type_info_slow(type);
 }
 
+// A predefined one without gaps: it needs no reference.
+inline bool is_plain(const TypeInfo& info) { return info.named && info.contiguous && info.lower == 0; }
+
 void forget_type(MPI_Datatype type);  // before the library frees it
 // A communicator of this process alone, with a handler that returns errors, made when it is first asked for.
 // MPI_COMM_NULL: the library refused it.
