@@ -33,7 +33,7 @@ _nigh() {
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return ;;
     --runtime)
-      mapfile -t COMPREPLY < <(compgen -W "libgomp libomp both" -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W "libgomp libomp openmpi mpich intel both" -- "$cur")
       return ;;
     --bind)
       mapfile -t COMPREPLY < <(compgen -W "compact scatter none" -- "$cur")

@@ -8,6 +8,7 @@
 #ifndef NIGH_BENCH_PATTERNS_H
 #define NIGH_BENCH_PATTERNS_H
 
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,10 +17,10 @@ enum { most_ranks = 64 };
 /* A cache line handed to and fro between ranks 0 and 1 tells how far apart their cores are; see
  * docs/bench.md. */
 typedef struct meeting {
-  _Alignas(128) volatile uint64_t there;
-  _Alignas(128) volatile uint64_t back;
-  _Alignas(128) volatile uint64_t arrived[most_ranks][16];
-  _Alignas(128) double seconds[most_ranks];
+  alignas(128) volatile uint64_t there;
+  alignas(128) volatile uint64_t back;
+  alignas(128) volatile uint64_t arrived[most_ranks][16];
+  alignas(128) double seconds[most_ranks];
   int cpu[most_ranks];
 } meeting;
 
@@ -53,6 +54,10 @@ typedef struct transport {
   void (*end)(void);
 } transport;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Fills the table, in every rank; starts the ranks itself where no launcher did. Prints one sentence and
  * exits with status 2 when it can't. `kind` is the value of --transport. */
 void transport_begin(transport* t, const char* kind, int ranks);
@@ -62,5 +67,9 @@ void meet(transport* t);
 void spin_until(volatile uint64_t* word, uint64_t value);
 /* Binds rank `rank` of `ranks`, where no launcher did. */
 void sit(int rank, int ranks);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -200,9 +200,27 @@ TEST(BenchCatalog, EachPatternHasItsPeers) {
       subjects_for(*find_bench("mpi-put"), "openmpi", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh");
   EXPECT_EQ(puts[0].prefix.front(), "/x/nigh");
   EXPECT_EQ(puts[0].program, "patterns-shmem");
-  EXPECT_EQ(puts[1].program, "");  // the case's: patterns-openmpi
+  EXPECT_EQ(puts[1].program, "");  // the case's
   EXPECT_EQ(puts[4].prefix.front(), "oshrun");
   EXPECT_EQ(default_teams(*find_bench("mpi-put"), 16, false).size(), 1U);
+}
+
+TEST(BenchCatalog, PatternsRunByTheLibrariesThatAreInstalled) {
+  const auto kind = find_bench("mpi-pingpong").value();
+  const std::vector<launch::MpiInstall> installs = {
+      {"mpich-5.0.2-abi", "mpich", "/five/bin/mpiexec", "/five/lib", "libmpi_abi.so.0"},
+      {"openmpi-5.0.11", "openmpi", "/open/bin/mpiexec", "/open/lib", "libmpi.so.40"}};
+  EXPECT_EQ(program_name(kind, "mpich-5.0.2-abi", installs), "patterns-libmpi_abi.so.0");
+  EXPECT_EQ(program_name(kind, "openmpi-5.0.11", installs), "patterns-libmpi.so.40");
+  EXPECT_EQ(program_name(kind, "mpich"), "patterns-libmpich.so.12");
+  const auto subjects =
+      subjects_for(kind, "openmpi-5.0.11", {2, std::nullopt}, Usable{{0, 1}, 2, 1}, "/x/nigh", installs);
+  const std::vector<std::string> words = {
+      "/open/bin/mpiexec", "--oversubscribe", "--bind-to", "core", "-n", "2"};
+  EXPECT_EQ(subjects[1].prefix, words);
+  EXPECT_TRUE(subjects[1].environment.at("LD_LIBRARY_PATH").starts_with("/open/lib"));
+  EXPECT_EQ(subjects[0].environment, subjects[1].environment) << "with nigh as without";
+  EXPECT_EQ(subjects[0].prefix.front(), "/x/nigh");
 }
 
 TEST(BenchCatalog, AnUnknownOneIsToldOfAll) {

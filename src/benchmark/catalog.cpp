@@ -90,10 +90,11 @@ const std::vector<std::string>& runtimes_of(const BenchKind& kind) {
   return kind.on_ranks() ? mpi : kind.is_threads() ? none : openmp;
 }
 
-std::string program_name(const BenchKind& kind, const std::string& runtime) {
+std::string program_name(const BenchKind& kind, const std::string& runtime,
+                         const std::vector<launch::MpiInstall>& installs) {
   if (kind.name == "false-sharing") return "self-message";
   if (kind.is_threads()) return kind.name;
-  return (kind.is_mpi() ? "patterns-" : kind.name + "-") + runtime;
+  return kind.is_mpi() ? "patterns-" + mpi_named(runtime, installs).file : kind.name + "-" + runtime;
 }
 
 std::string Teams::text() const {
@@ -322,7 +323,8 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
                      {"--subject", fmt::format("nigh-mpi-{}", way)}});
   }
   out.push_back({"MPICH", {}, {}, {}, {}, {"--subject", "mpi-mpich"}});
-  out.push_back({"Open MPI", {}, launch_environment("openmpi"), {}, {}, {"--subject", "mpi-openmpi"}});
+  out.push_back(
+      {"Open MPI", {}, mpi_environment(mpi_named("openmpi", {})), {}, {}, {"--subject", "mpi-openmpi"}});
   if (kind.name != "kneighbor") return out;  // Charm++ has no such ones
   for (const auto& [build, variable] :
        {std::pair<std::string, const char*>("multicore", "NIGH_CHARM_MULTICORE"),
@@ -332,7 +334,8 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
         {"mpi", "NIGH_CHARM_MPI"}}) {
     const char* const named = std::getenv(variable);
     if (!named || !*named) continue;
-    auto environment = build == "mpi" ? launch_environment("openmpi") : std::map<std::string, std::string>();
+    auto environment =
+        build == "mpi" ? mpi_environment(mpi_named("openmpi", {})) : std::map<std::string, std::string>();
     environment[variable] = named;
     out.push_back({"Charm++ " + build, {}, environment, {}, {}, {"--subject", "charm-" + build}});
   }
@@ -342,8 +345,9 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
 }  // namespace
 
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
-                                  const Usable& usable, const std::string& nigh) {
-  if (kind.is_mpi()) return mpi_subjects(kind, runtime, teams.outer, usable, nigh);
+                                  const Usable& usable, const std::string& nigh,
+                                  const std::vector<launch::MpiInstall>& installs) {
+  if (kind.is_mpi()) return mpi_subjects(kind, mpi_named(runtime, installs), teams.outer, usable, nigh);
   if (kind.is_queues()) return queue_subjects();
   if (kind.is_alloc()) return alloc_subjects();
   if (kind.is_copy()) return copy_subjects();

@@ -15,6 +15,7 @@
 
 #include "base/cpuset.hpp"
 #include "base/result.hpp"
+#include "launch/mpi_installs.hpp"
 #include "machine/machine.hpp"
 
 namespace nigh::benchmark {
@@ -63,7 +64,8 @@ Result<BenchKind> find_bench(const std::string& name);
 std::string baseline_of(const std::string& name);
 // That one, or for "mpi" all communication benchmarks.
 Result<std::vector<BenchKind>> find_benches(const std::string& name);
-// libgomp and libomp, or the two MPI libraries, or just "threads".
+// libgomp and libomp, or "openmpi" and "mpich" as a distribution brings them, or just "threads". The
+// communication benchmarks run by all libraries that are installed, under their names.
 const std::vector<std::string>& runtimes_of(const BenchKind& kind);
 
 struct Teams {
@@ -98,18 +100,20 @@ struct Subject {
   std::string program = {};                        // another program than the case's, "patterns-local"
   std::vector<std::string> options = {};           // beyond the case's
 };
+// The library of that name; or the distribution's, "openmpi" or "mpich".
+launch::MpiInstall mpi_named(const std::string& runtime, const std::vector<launch::MpiInstall>& installs);
 // `nigh` is the path of the command. The order is that of the tables.
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
-                                  const Usable& usable, const std::string& nigh);
-std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
+                                  const Usable& usable, const std::string& nigh,
+                                  const std::vector<launch::MpiInstall>& installs = {});
+std::vector<Subject> mpi_subjects(const BenchKind& kind, const launch::MpiInstall& mpi, int ranks,
                                   const Usable& usable, const std::string& nigh);
 std::vector<Subject> fft_subjects(const std::string& runtime, int ranks, const Usable& usable);
 std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
                                         const std::string& nigh);
-// Beyond the common one. Without it Open MPI refuses to start for root, which in containers is everybody.
-std::map<std::string, std::string> launch_environment(const std::string& runtime);
 // The file name of the program that a case runs.
-std::string program_name(const BenchKind& kind, const std::string& runtime);
+std::string program_name(const BenchKind& kind, const std::string& runtime,
+                         const std::vector<launch::MpiInstall>& installs = {});
 
 // Removed from everybody's environment, and set in everybody's: all that is not binding is equal for all.
 const std::vector<std::string>& cleared_variables();

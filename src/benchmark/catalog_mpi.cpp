@@ -15,14 +15,9 @@ namespace nigh::benchmark {
 
 namespace {
 
-std::string launcher_of(const std::string& runtime) {
-  std::string own = "mpirun." + runtime;
-  return sys::find_program(own) ? own : "mpirun";
-}
-
-std::vector<std::string> launch_words(const std::string& runtime, int ranks, bool crowded) {
-  std::vector<std::string> words = {launcher_of(runtime)};
-  if (runtime == "openmpi")
+std::vector<std::string> launch_words(const launch::MpiInstall& mpi, int ranks, bool crowded) {
+  std::vector<std::string> words = {mpi.launcher};
+  if (mpi.kind == "openmpi")
     words.insert(words.end(), {"--oversubscribe", "--bind-to", crowded ? "none" : "core"});
   else
     words.insert(words.end(), {"-bind-to", crowded ? "none" : "core"});
@@ -37,23 +32,25 @@ std::vector<std::string> our_ranks(const std::string& nigh, int ranks) {
 // The ways to put: ours are OpenSHMEM's, which has a peer in Open MPI's, and the library's under `nigh run
 // --mpi`. Without being told Open MPI picks a way for MPI_Put that is slower on one node than its own for one
 // node.
-std::vector<Subject> ways_to_put(const std::string& runtime, int ranks, bool crowded,
+std::vector<Subject> ways_to_put(const launch::MpiInstall& library, int ranks, bool crowded,
                                  const std::string& nigh) {
-  auto mpi = launch_words(runtime, ranks, crowded);
-  auto shmem = launch_words("openmpi", ranks, crowded);
+  const auto environment = mpi_environment(library);
+  const launch::MpiInstall open_mpi = mpi_named("openmpi", {});
+  auto mpi = launch_words(library, ranks, crowded);
+  auto shmem = launch_words(open_mpi, ranks, crowded);
   shmem.front() = "oshrun";
   std::vector<Subject> out;
   out.push_back({"nigh", our_ranks(nigh, ranks), {}, {}, "patterns-shmem", {}});
-  out.push_back({"library", mpi, launch_environment(runtime), {}});
+  out.push_back({"library", mpi, environment, {}});
   std::vector<std::string> covered = {nigh, "run", "--quiet", "--mpi", "--"};
   covered.insert(covered.end(), mpi.begin(), mpi.end());
-  out.push_back({"library, nigh run", covered, launch_environment(runtime), {}});
-  if (runtime == "openmpi") {
-    auto told = launch_environment(runtime);
+  out.push_back({"library, nigh run", covered, environment, {}});
+  if (library.kind == "openmpi") {
+    auto told = environment;
     told["OMPI_MCA_osc"] = "sm";
     out.push_back({"OMPI_MCA_osc=sm", mpi, told, {}});
   }
-  out.push_back({"Open MPI SHMEM", shmem, launch_environment("openmpi"), {}, "patterns-oshmem", {}});
+  out.push_back({"Open MPI SHMEM", shmem, mpi_environment(open_mpi), {}, "patterns-oshmem", {}});
   out.push_back({"limit", {}, {}, {}, "patterns-local", {"--transport", "limit"}});
   return out;
 }
@@ -75,20 +72,24 @@ std::vector<Subject> other_ways(const BenchKind& kind, int ranks, const std::str
 
 }  // namespace
 
-std::map<std::string, std::string> launch_environment(const std::string& runtime) {
-  if (runtime != "openmpi") return {};
-  return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+launch::MpiInstall mpi_named(const std::string& runtime, const std::vector<launch::MpiInstall>& installs) {
+  for (const launch::MpiInstall& one : installs)
+    if (one.name == runtime) return one;
+  const std::string own = "mpirun." + runtime;
+  return {runtime, runtime, sys::find_program(own) ? own : "mpirun", "",
+          runtime == "openmpi" ? "libmpi.so.40" : "libmpich.so.12"};
 }
 
-std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runtime, int ranks,
+std::vector<Subject> mpi_subjects(const BenchKind& kind, const launch::MpiInstall& mpi, int ranks,
                                   const Usable& usable, const std::string& nigh) {
-  if (kind.pattern == "put") return ways_to_put(runtime, ranks, ranks > usable.cores, nigh);
-  auto words = launch_words(runtime, ranks, ranks > usable.cores);
+  if (kind.pattern == "put") return ways_to_put(mpi, ranks, ranks > usable.cores, nigh);
+  const auto words = launch_words(mpi, ranks, ranks > usable.cores);
+  const auto environment = mpi_environment(mpi);
   std::vector<std::string> ours = {nigh, "run", "--quiet", "--mpi", "--"};
   ours.insert(ours.end(), words.begin(), words.end());
   std::vector<Subject> out;
-  out.push_back({"nigh", ours, launch_environment(runtime), {}});
-  out.push_back({"library", words, launch_environment(runtime), {}});
+  out.push_back({"nigh", ours, environment, {}});
+  out.push_back({"library", words, environment, {}});
   for (Subject& other : other_ways(kind, ranks, nigh)) out.push_back(std::move(other));
   return out;
 }
@@ -97,8 +98,9 @@ std::vector<Subject> mpi_subjects(const BenchKind& kind, const std::string& runt
 // programs do; what the library does; and copies.
 std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
                                         const std::string& nigh) {
-  const auto words = launch_words(runtime, ranks, ranks > usable.cores);
-  const auto environment = launch_environment(runtime);
+  const launch::MpiInstall mpi = mpi_named(runtime, {});
+  const auto words = launch_words(mpi, ranks, ranks > usable.cores);
+  const auto environment = mpi_environment(mpi);
   std::vector<std::string> in_space = {nigh, "run", "--quiet", "--mpi", "--"};
   in_space.insert(in_space.end(), words.begin(), words.end());
   std::vector<Subject> out;
@@ -113,9 +115,10 @@ std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, c
 // Natural order, then the result transposed; FFTW's for MPI is packaged for Open MPI alone. Its threads are
 // those of one process, which has all CPUs.
 std::vector<Subject> fft_subjects(const std::string& runtime, int ranks, const Usable& usable) {
-  const auto words = launch_words(runtime, ranks, ranks > usable.cores);
-  const auto alone = launch_words(runtime, 1, true);
-  const auto environment = launch_environment(runtime);
+  const launch::MpiInstall mpi = mpi_named(runtime, {});
+  const auto words = launch_words(mpi, ranks, ranks > usable.cores);
+  const auto alone = launch_words(mpi, 1, true);
+  const auto environment = mpi_environment(mpi);
   std::vector<Subject> out;
   for (const char* name : {"nigh", "nigh-fftw", "fftw-mpi", "nigh-transposed", "nigh-fftw-transposed",
                            "fftw-mpi-transposed", "fftw-openmp", "limit"}) {

@@ -50,9 +50,11 @@ Result<std::vector<Subject>> wanted_subjects(const NodesRequest& request, const 
 
 Result<Observation> one_job(const NodesRequest& request, const std::string& library, const Subject& subject,
                             int& ranks, int& nodes) {
+  const auto mpi = launch::mpi_of_launcher(request.launcher.front());
   launch::RanksRequest job{.launcher = subject.prefix,
                            .library = library,
                            .program = "mpi-nodes",
+                           .ending = mpi ? mpi->file : mpi_named(library, {}).file,
                            .words = {},
                            .lead = "{\"program\":\"nodes\"",
                            .timeout_seconds = request.timeout_seconds,
@@ -74,7 +76,8 @@ Result<Observation> one_job(const NodesRequest& request, const std::string& libr
 
 std::vector<Subject> nodes_subjects(const std::string& library, const std::vector<std::string>& words,
                                     const std::string& nigh) {
-  const auto environment = launch_environment(library);
+  const auto mpi = launch::mpi_of_launcher(words.empty() ? "" : words.front());
+  const auto environment = mpi_environment(mpi ? *mpi : mpi_named(library, {}));
   std::vector<std::string> covered = {nigh, "run", "--quiet", "--only", "mpi", "--"};
   covered.insert(covered.end(), words.begin(), words.end());
   std::vector<Subject> out;

@@ -70,7 +70,7 @@ Result<std::vector<double>> serial_reference(const BenchRequest& request, const 
 }
 
 Result<std::vector<Case>> cases_of(const BenchRequest& request, const std::string& runtime) {
-  auto program = launch::find_own_program(program_name(request.kind, runtime));
+  auto program = launch::find_own_program(program_name(request.kind, runtime, request.installs));
   if (!program) return tl::unexpected(program.error());
   std::vector<double> reference;
   if (request.kind.serial_reference) {
@@ -82,7 +82,8 @@ Result<std::vector<Case>> cases_of(const BenchRequest& request, const std::strin
   std::vector<Case> out;
   for (const Teams& teams : request.teams) {
     Case one{request, runtime, *program, teams, reference, {}, {}, {}};
-    for (Subject& subject : subjects_for(request.kind, runtime, teams, request.usable, request.nigh))
+    for (Subject& subject :
+         subjects_for(request.kind, runtime, teams, request.usable, request.nigh, request.installs))
       if (wanted(request, subject)) one.subjects.push_back(std::move(subject));
     one.gone.assign(one.subjects.size(), false);
     out.push_back(std::move(one));

@@ -21,6 +21,7 @@ namespace nigh::benchmark {
 struct BenchRequest {
   BenchKind kind;
   std::vector<std::string> runtimes;
+  std::vector<launch::MpiInstall> installs;  // that the runtimes of a communication benchmark name
   std::vector<Teams> teams;
   std::vector<std::string> options;   // of the program, for its size
   std::vector<std::string> subjects;  // names to keep; empty: all

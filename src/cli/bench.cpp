@@ -48,6 +48,38 @@ void list_benches() {
              "the three steps on ranks of a launcher (-- mpirun -n 8), timed and predicted");
 }
 
+// The libraries of MPI that are installed, as far as they can be used; why not the others.
+struct Libraries {
+  std::vector<launch::MpiInstall> installs;
+  std::vector<std::string> without;
+};
+
+Libraries installed_libraries() {
+  Libraries out;
+  out.installs = launch::named(launch::find_mpi(launch::launcher_folders()), "patterns", out.without);
+  return out;
+}
+
+Result<std::vector<std::string>> wanted_libraries(const BenchOptions& options, const Libraries& libraries) {
+  std::vector<std::string> all, wanted;
+  for (const launch::MpiInstall& one : libraries.installs) {
+    all.push_back(one.name);
+    if (options.runtime == "both" || one.name == options.runtime ||
+        one.name.starts_with(options.runtime + "-"))
+      wanted.push_back(one.name);
+  }
+  if (all.empty())
+    return fail(Errc::unsupported,
+                libraries.without.empty()
+                    ? "no library of MPI was found: PATH has no mpiexec or mpirun with its "
+                      "library in the folder lib beside it"
+                    : libraries.without.front());
+  if (wanted.empty())
+    return fail(Errc::invalid, fmt::format("--runtime: there is no library '{}' here; there are {}",
+                                           options.runtime, fmt::join(all, ", ")));
+  return wanted;
+}
+
 Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options,
                                                  const benchmark::BenchKind& kind) {
   const auto& known = runtimes_of(kind);
@@ -59,11 +91,13 @@ Result<std::vector<std::string>> wanted_runtimes(const BenchOptions& options,
 }
 
 Result<benchmark::BenchRequest> make_request(const BenchOptions& options, const benchmark::BenchKind& kind,
-                                             const Machine& machine, const CpuSet& mask) {
+                                             const Machine& machine, const CpuSet& mask,
+                                             const Libraries& libraries) {
   benchmark::BenchRequest request;
   request.kind = kind;
   request.usable = benchmark::usable_part(machine, mask);
-  auto runtimes = wanted_runtimes(options, kind);
+  if (kind.is_mpi()) request.installs = libraries.installs;
+  auto runtimes = kind.is_mpi() ? wanted_libraries(options, libraries) : wanted_runtimes(options, kind);
   if (!runtimes) return tl::unexpected(runtimes.error());
   request.runtimes = *runtimes;
   request.teams = default_teams(kind, request.usable.cores, options.quick);
@@ -112,8 +146,9 @@ Result<benchmark::BenchRequest> make_request(const BenchOptions& options, const 
 // A misspelt subject would silently measure nothing.
 Result<void> check_subjects(const benchmark::BenchRequest& request) {
   std::vector<std::string> known;
-  for (const std::string& runtime : runtimes_of(request.kind))
-    for (const benchmark::Subject& s : subjects_for(request.kind, runtime, {2, 1}, request.usable, "nigh"))
+  for (const std::string& runtime : request.kind.is_mpi() ? request.runtimes : runtimes_of(request.kind))
+    for (const benchmark::Subject& s :
+         subjects_for(request.kind, runtime, {2, 1}, request.usable, "nigh", request.installs))
       if (std::find(known.begin(), known.end(), s.name) == known.end()) known.push_back(s.name);
   for (const std::string& name : request.subjects)
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -158,18 +193,21 @@ struct Prepared {
   benchmark::BenchFile file;
 };
 
-Result<Prepared> prepare(const BenchOptions& options, const benchmark::BenchKind& kind) {
+Result<Prepared> prepare(const BenchOptions& options, const benchmark::BenchKind& kind,
+                         const Libraries& libraries) {
   auto machine = load_this_machine();
   if (!machine) return tl::unexpected(machine.error());
   auto mask = sys::affinity();
   if (!mask) return tl::unexpected(mask.error());
-  auto request = make_request(options, kind, *machine, *mask);
+  auto request = make_request(options, kind, *machine, *mask, libraries);
   if (!request) return tl::unexpected(request.error());
   if (auto known = check_subjects(*request); !known) return tl::unexpected(known.error());
   Prepared out{*std::move(request), {}};
   out.file.machine = benchmark::fingerprint(*machine, *mask, sys::Os());
   out.file.machine["bench_options"] = out.request.options;
   out.file.machine["quick"] = options.quick;
+  if (kind.is_mpi())
+    for (const std::string& why : libraries.without) out.file.absent.push_back({kind.name, "", "all", why});
   show_progress(out.request);
   return out;
 }
@@ -185,8 +223,11 @@ Result<void> measure(Prepared& prepared) {
 Result<benchmark::BenchFile> run_all(const BenchOptions& options,
                                      const std::vector<benchmark::BenchKind>& kinds, std::string& trouble) {
   std::vector<Prepared> all;
+  Libraries libraries;
+  if (std::any_of(kinds.begin(), kinds.end(), [](const benchmark::BenchKind& kind) { return kind.is_mpi(); }))
+    libraries = installed_libraries();
   for (const benchmark::BenchKind& kind : kinds) {
-    auto prepared = prepare(options, kind);
+    auto prepared = prepare(options, kind, libraries);
     if (!prepared) return tl::unexpected(prepared.error());
     all.push_back(*std::move(prepared));
   }
@@ -291,8 +332,9 @@ void add_bench(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "bench", "Measure programs with and without nigh, and under what others offer for the same");
   command->add_option("name", options->name, benchmark::bench_names() + "; none: list them");
-  command->add_option("--runtime", options->runtime, "libgomp, libomp; openmpi, mpich; or both")
-      ->check(CLI::IsMember({"libgomp", "libomp", "openmpi", "mpich", "both"}));
+  command->add_option(
+      "--runtime", options->runtime,
+      "libgomp or libomp; a library of MPI, such as openmpi or mpich-5.0.2; both: all there are");
   command->add_option(
       "--teams", options->teams,
       "Team sizes, OUTERxINNER, such as 4x2,1x8; numbers of ranks, producers or PEs, such as 2,4");

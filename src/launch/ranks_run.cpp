@@ -69,7 +69,8 @@ Result<std::string> find_own_program(const std::string& file) {
 Result<std::vector<std::string>> run_on_ranks(const RanksRequest& request) {
   auto library = library_of_ranks(request.launcher, request.library);
   if (!library) return tl::unexpected(library.error());
-  auto program = find_own_program(request.program + "-" + *library);
+  auto program =
+      find_own_program(request.program + "-" + (request.ending.empty() ? *library : request.ending));
   if (!program) return tl::unexpected(program.error());
   const std::string& launcher = request.launcher.front();
   if (!sys::find_program(launcher))

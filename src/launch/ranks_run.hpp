@@ -21,6 +21,7 @@ struct RanksRequest {
   std::vector<std::string> launcher;
   std::string library;             // "openmpi", "mpich"; empty: by the launcher's name
   std::string program;             // "mpi-probe": the library's name follows
+  std::string ending = {};         // instead of it: "libmpi.so.40"
   std::vector<std::string> words;  // of the program
   std::string lead;                // what its lines begin with
   std::size_t lines = 1;           // that one job prints

@@ -47,10 +47,10 @@ export const moreIsBetter = (unit: string): boolean => unit.endsWith('/s') || un
 
 const factors: Record<string, number> = { B: 1, byte: 1, bytes: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-// "Bcast 64 KiB" -> ["Bcast", 65536]; null: it ends with no size.
+// "Bcast 64 KiB" -> ["Bcast", 65536], "8 B cached" -> ["cached", 8]; null: it ends with no size.
 export function sizeIn(result: string): [string, number] | null {
-  const found = /^(.*?)\s*(\d+(?:\.\d+)?)\s?(B|bytes?|KiB|MiB|GiB)$/.exec(result);
-  return found ? [found[1]!, Number(found[2]) * factors[found[3]!]!] : null;
+  const found = /^(.*?)\s*(\d+(?:\.\d+)?)\s?(B|bytes?|KiB|MiB|GiB)( cached)?$/.exec(result);
+  return found ? [`${found[1]!}${found[4] ?? ''}`.trim(), Number(found[2]) * factors[found[3]!]!] : null;
 }
 
 export function formOf(record: BenchRecord): Form {

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { type Curves, type Group, groupsOf, isModelled, moreIsBetter, type Picture, roleOf, type Series, type Strip, spread, subjects, summaryOf } from './benchmarks';
 import { documentsOf, type Page } from './documents';
 import { Figure, Rows, useWidth } from './figure';
+import { LibrariesFigure } from './libraries_view';
 import { binary, plural, ratio, short } from './numbers';
 
 // The unit as people write it.
@@ -211,6 +212,7 @@ export function BenchmarksView({ page }: { page: Page }) {
           <Rows caption="Subjects" table={{ columns: ['subject', 'is'], rows: explained.map((one) => [one, subjects[one]!]) }} />
         </details>
       )}
+      <LibrariesFigure files={files} />
       {groups.map((group) => (
         <GroupSection key={group.bench} group={group} />
       ))}

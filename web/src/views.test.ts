@@ -7,6 +7,7 @@ import { rowsOf } from './coverage';
 import { type Account, type Bench, type BenchRecord, type Machine, numbersOf, type Page, type Plan, type Processes, programsOf, type RankTimes, type Traffic } from './documents';
 import { csv } from './figure';
 import { gainsOf } from './gains';
+import { matrixOf, matrixSentence, strengthOf } from './libraries';
 import { type Box, layout, linkSources, marksOfPlan, memoryOf, memoryWords, planAgainst, pusOf } from './machine';
 import { binary, bytes, change, median, short } from './numbers';
 import { busyOf, duration, summaryOf as summaryTimes } from './rank_times';
@@ -34,6 +35,7 @@ test('sizes end the names of results', () => {
   expect(sizeIn('64 KiB')).toEqual(['', 65536]);
   expect(sizeIn('copy 2 MiB')).toEqual(['copy', 2 * 1024 ** 2]);
   expect(sizeIn('8 bytes')).toEqual(['', 8]);
+  expect(sizeIn('alltoall 4 KiB cached')).toEqual(['alltoall cached', 4096]);
   expect(sizeIn('triad')).toBeNull();
 });
 
@@ -62,6 +64,24 @@ test('the same benchmark of two machines stands side by side', () => {
   expect(groupsOf([file('here', 2)])[0]!.pictures[0]).toMatchObject({ series: [{ subject: 'nigh' }] });
   const page = { format: 'nigh-page' as const, version: 1, nigh: '', date: '', documents: [file('here', 2), file('there', 4)] };
   expect(gainsOf(page).map((one) => [one.name, one.ratio])).toEqual([['b (there)', 0.25], ['b (here)', 0.5]]);
+});
+
+test('libraries stand below each other, operation by operation', () => {
+  const of = (runtime: string, result: string, median: number, more: Partial<BenchRecord> = {}) => record('mpi-pingpong', result, 'nigh', { runtime, ratio_to_unbound: { median }, ...more });
+  const one = [of('openmpi-4.1.4', '64 KiB', 2), of('openmpi-4.1.4', '8 B', 1.01), of('openmpi-4.1.4', '8 B cached', 0.5)];
+  expect(matrixOf([bench(...one)])).toBeNull();
+  const matrix = matrixOf([bench(...one, of('mpich-5.0.2', '8 B', 3), of('mpich-5.0.2', 'Barrier', 4, { bench: 'mpi-collectives' }), of('mpich-5.0.2', '64 KiB', 9, { verified: false }),
+    record('mpi-put', '8 B', 'nigh', { runtime: 'mpich-5.0.2', ratio_to_unbound: { median: 9 } }), record('mpi-pingpong', '8 B', 'library', { runtime: 'mpich-5.0.2', ratio_to_unbound: { median: 1 } }), of('libgomp', 'region', 2, { bench: 'nested-overhead' }))])!;
+  expect(matrix.libraries).toEqual(['openmpi-4.1.4', 'mpich-5.0.2']);
+  expect(matrix.sizes).toEqual([0, 8, 65536]);
+  expect(matrix.blocks.map((block) => [block.operation, ...block.rows.map((row) => [row.library, ...[...row.cells].map(([size, it]) => [size, it.ratio_to_unbound!.median])])])).toEqual([
+    ['pingpong', ['openmpi-4.1.4', [65536, 2], [8, 1.01]], ['mpich-5.0.2', [8, 3]]],
+    ['pingpong cached', ['openmpi-4.1.4', [8, 0.5]]],
+    ['Barrier', ['mpich-5.0.2', [0, 4]]],
+  ]);
+  expect(matrixSentence(matrix)).toBe('2 libraries, 5 cases: nigh is faster than the library alone in 3, as fast (within 3 %) in 1, slower in 1.');
+  expect([1, 1.02, 4, 100, 0.25].map(strengthOf)).toEqual([0, 0, 1, 1, 1]);
+  expect(strengthOf(2)).toBeCloseTo(strengthOf(0.5));
 });
 
 test('a page of several programs says so', () => {

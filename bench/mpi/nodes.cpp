@@ -260,10 +260,10 @@ int main(int argc, char** argv) {
     if (opt.sizes[i] > most) most = opt.sizes[i];
   /* Blocks of all ranks as far as they are measured. */
   most = most * (size_t)ranks <= most_bytes ? most * (size_t)ranks : most_bytes;
-  out = malloc(most);
-  in = malloc(most);
-  counts = malloc((size_t)ranks * sizeof *counts);
-  places = malloc((size_t)ranks * sizeof *places);
+  out = (double*)malloc(most);
+  in = (double*)malloc(most);
+  counts = (int*)malloc((size_t)ranks * sizeof *counts);
+  places = (int*)malloc((size_t)ranks * sizeof *places);
   if (!out || !in || !counts || !places) {
     fprintf(stderr, "nodes: no memory for buffers of %zu bytes\n", most);
     MPI_Abort(MPI_COMM_WORLD, 1);
