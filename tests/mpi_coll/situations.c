@@ -292,6 +292,18 @@ static void aliases(void) {
   if (code != MPI_SUCCESS) MPI_Reduce(a, b, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
+/* A message that nobody receives: MPICH 5 reports it when its communicator is freed, on MPI_COMM_SELF. */
+static void unreceived(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (world_rank == 0) MPI_Send(NULL, 0, MPI_INT, 1, 0, comm);
+  MPI_Barrier(comm);
+  say_class("free of a communicator", MPI_Comm_free(&comm));
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 /* The library raises its own errors. */
 static void errors(void) {
   int a[8] = {0}, b[8] = {0};
@@ -305,6 +317,7 @@ static void errors(void) {
   say_class("sum of bytes", MPI_Allreduce(a, b, 1, MPI_BYTE, MPI_SUM, MPI_COMM_WORLD));
   say_class("negative counts", MPI_Iallreduce(a, b, -3, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
   aliases();
+  unreceived();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Barrier(MPI_COMM_WORLD);
 }
