@@ -21,7 +21,7 @@ export interface Matrix {
   blocks: MatrixBlock[];
 }
 
-// Of puts `nigh` is OpenSHMEM, which is no library's.
+// Puts of `nigh` are OpenSHMEM's, not those of an MPI library.
 const isOurs = (record: BenchRecord) => record.subject === (record.bench === 'mpi-put' ? 'library, nigh run' : 'nigh') && record.bench.startsWith('mpi-') && record.ratio_to_unbound !== undefined && record.verified;
 
 // null: fewer than two libraries are there to be compared.
