@@ -174,8 +174,8 @@ int nigh_mpi_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
               [&] { return real().Intercomm_merge(comm, high, made); });
 }
 
-// MPICH 5 reports here messages that nobody has received. With the library's own barrier before they have
-// come; during ours the library has done nothing.
+// MPICH 5 reports unreceived messages here. Its own barrier lets them arrive; ours makes no progress in the
+// library.
 static void let_messages_come(MPI_Comm comm) {
   const CommState* state = is_openmpi() || comm == MPI_COMM_NULL ? nullptr : comm_state(comm);
   if (!state || !state->group) return;
@@ -193,6 +193,7 @@ int nigh_mpi_Comm_free(MPI_Comm* comm) {
 
 int nigh_mpi_Comm_disconnect(MPI_Comm* comm) {
   const Away away;
+  if (comm) let_messages_come(*comm);
   if (comm) detach_state(*comm);
   return real().Comm_disconnect(comm);
 }

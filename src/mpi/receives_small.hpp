@@ -15,7 +15,7 @@
 
 namespace nigh::mpi {
 
-// One cache line: two for half of them was measurable.
+// One cache line: half of the notes crossed two, which cost measurable time.
 struct alignas(64) SmallReceive {
   std::uintptr_t key = 0;
   void* buffer = nullptr;  // nullptr: ended, or another request's by now
@@ -25,6 +25,7 @@ struct alignas(64) SmallReceive {
   int error = MPI_SUCCESS;
   bool delivered = false;  // the payload is in the buffer, and the library does not know
 };
+static_assert(sizeof(SmallReceive) == 64);
 
 // By handle: linear probing, at most half full. A library has as many handles as requests were ever under way
 // at once, and uses them again: nothing is erased.
@@ -55,7 +56,7 @@ class SmallReceives {
     active_ -= receive.buffer ? 1 : 0;
     receive.buffer = nullptr;
   }
-  // False: no note is of a receive that may be under way.
+  // True: some noted receive may be under way.
   [[nodiscard]] bool any() const { return active_ != 0; }
   bool overlapping = false;  // some were posted on one buffer at once, against MPI's rules
 
