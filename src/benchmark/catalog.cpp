@@ -347,7 +347,9 @@ std::vector<Subject> chare_subjects(const BenchKind& kind, int pes, const std::s
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
                                   const Usable& usable, const std::string& nigh,
                                   const std::vector<launch::MpiInstall>& installs) {
-  if (kind.is_mpi()) return mpi_subjects(kind, mpi_named(runtime, installs), teams.outer, usable, nigh);
+  if (kind.is_mpi())
+    return mpi_subjects(kind, mpi_named(runtime, installs), teams.outer, usable, nigh,
+                        installs.empty() || installs.front().name == runtime);
   if (kind.is_queues()) return queue_subjects();
   if (kind.is_alloc()) return alloc_subjects();
   if (kind.is_copy()) return copy_subjects();

@@ -106,8 +106,9 @@ launch::MpiInstall mpi_named(const std::string& runtime, const std::vector<launc
 std::vector<Subject> subjects_for(const BenchKind& kind, const std::string& runtime, const Teams& teams,
                                   const Usable& usable, const std::string& nigh,
                                   const std::vector<launch::MpiInstall>& installs = {});
+// `with_others`: the ways that are no library's, too; once is enough.
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const launch::MpiInstall& mpi, int ranks,
-                                  const Usable& usable, const std::string& nigh);
+                                  const Usable& usable, const std::string& nigh, bool with_others);
 std::vector<Subject> fft_subjects(const std::string& runtime, int ranks, const Usable& usable);
 std::vector<Subject> transpose_subjects(const std::string& runtime, int ranks, const Usable& usable,
                                         const std::string& nigh);

@@ -76,12 +76,18 @@ launch::MpiInstall mpi_named(const std::string& runtime, const std::vector<launc
   for (const launch::MpiInstall& one : installs)
     if (one.name == runtime) return one;
   const std::string own = "mpirun." + runtime;
-  return {runtime, runtime, sys::find_program(own) ? own : "mpirun", "",
-          runtime == "openmpi" ? "libmpi.so.40" : "libmpich.so.12"};
+  const bool there = sys::find_program(own).has_value();
+  if (auto found = launch::mpi_of_launcher(own); there && found) {
+    found->name = runtime;
+    found->launcher = own;
+    return *found;
+  }
+  return {runtime, runtime, there ? own : "mpirun", "",
+          runtime == "openmpi" ? "libmpi.so.40" : "libmpi.so.12"};
 }
 
 std::vector<Subject> mpi_subjects(const BenchKind& kind, const launch::MpiInstall& mpi, int ranks,
-                                  const Usable& usable, const std::string& nigh) {
+                                  const Usable& usable, const std::string& nigh, bool with_others) {
   if (kind.pattern == "put") return ways_to_put(mpi, ranks, ranks > usable.cores, nigh);
   const auto words = launch_words(mpi, ranks, ranks > usable.cores);
   const auto environment = mpi_environment(mpi);
@@ -90,7 +96,8 @@ std::vector<Subject> mpi_subjects(const BenchKind& kind, const launch::MpiInstal
   std::vector<Subject> out;
   out.push_back({"nigh", ours, environment, {}});
   out.push_back({"library", words, environment, {}});
-  for (Subject& other : other_ways(kind, ranks, nigh)) out.push_back(std::move(other));
+  if (with_others)
+    for (Subject& other : other_ways(kind, ranks, nigh)) out.push_back(std::move(other));
   return out;
 }
 

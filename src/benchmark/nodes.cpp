@@ -48,13 +48,18 @@ Result<std::vector<Subject>> wanted_subjects(const NodesRequest& request, const 
   return out;
 }
 
+// That of the launcher where it is of the kind that was said; else the distribution's.
+launch::MpiInstall library_behind(const std::vector<std::string>& words, const std::string& library) {
+  auto found = launch::mpi_of_launcher(words.empty() ? "" : words.front());
+  return found && found->kind == library ? *std::move(found) : mpi_named(library, {});
+}
+
 Result<Observation> one_job(const NodesRequest& request, const std::string& library, const Subject& subject,
                             int& ranks, int& nodes) {
-  const auto mpi = launch::mpi_of_launcher(request.launcher.front());
   launch::RanksRequest job{.launcher = subject.prefix,
                            .library = library,
                            .program = "mpi-nodes",
-                           .ending = mpi ? mpi->file : mpi_named(library, {}).file,
+                           .ending = library_behind(request.launcher, library).file,
                            .words = {},
                            .lead = "{\"program\":\"nodes\"",
                            .timeout_seconds = request.timeout_seconds,
@@ -76,8 +81,7 @@ Result<Observation> one_job(const NodesRequest& request, const std::string& libr
 
 std::vector<Subject> nodes_subjects(const std::string& library, const std::vector<std::string>& words,
                                     const std::string& nigh) {
-  const auto mpi = launch::mpi_of_launcher(words.empty() ? "" : words.front());
-  const auto environment = mpi_environment(mpi ? *mpi : mpi_named(library, {}));
+  const auto environment = mpi_environment(library_behind(words, library));
   std::vector<std::string> covered = {nigh, "run", "--quiet", "--only", "mpi", "--"};
   covered.insert(covered.end(), words.begin(), words.end());
   std::vector<Subject> out;

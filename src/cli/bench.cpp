@@ -62,6 +62,8 @@ Libraries installed_libraries() {
 
 Result<std::vector<std::string>> wanted_libraries(const BenchOptions& options, const Libraries& libraries) {
   std::vector<std::string> all, wanted;
+  for (const launch::MpiInstall& one : libraries.installs)
+    if (one.name == options.runtime) return std::vector<std::string>{one.name};
   for (const launch::MpiInstall& one : libraries.installs) {
     all.push_back(one.name);
     if (options.runtime == "both" || one.name == options.runtime ||
@@ -71,12 +73,14 @@ Result<std::vector<std::string>> wanted_libraries(const BenchOptions& options, c
   if (all.empty())
     return fail(Errc::unsupported,
                 libraries.without.empty()
-                    ? "no library of MPI was found: PATH has no mpiexec or mpirun with its "
-                      "library in the folder lib beside it"
+                    ? "no library of MPI was found: PATH has no mpiexec or mpirun with its library in lib or "
+                      "lib64 beside it"
                     : libraries.without.front());
   if (wanted.empty())
-    return fail(Errc::invalid, fmt::format("--runtime: there is no library '{}' here; there are {}",
-                                           options.runtime, fmt::join(all, ", ")));
+    return fail(Errc::invalid,
+                fmt::format("--runtime: there is no library '{}' here; there are {}{}{}", options.runtime,
+                            fmt::join(all, ", "), libraries.without.empty() ? "" : "; ",
+                            fmt::join(libraries.without, "; ")));
   return wanted;
 }
 
@@ -96,10 +100,11 @@ Result<benchmark::BenchRequest> make_request(const BenchOptions& options, const 
   benchmark::BenchRequest request;
   request.kind = kind;
   request.usable = benchmark::usable_part(machine, mask);
-  if (kind.is_mpi()) request.installs = libraries.installs;
   auto runtimes = kind.is_mpi() ? wanted_libraries(options, libraries) : wanted_runtimes(options, kind);
   if (!runtimes) return tl::unexpected(runtimes.error());
   request.runtimes = *runtimes;
+  for (const std::string& runtime : request.runtimes)
+    if (kind.is_mpi()) request.installs.push_back(benchmark::mpi_named(runtime, libraries.installs));
   request.teams = default_teams(kind, request.usable.cores, options.quick);
   if (!options.teams.empty()) {
     auto teams = benchmark::parse_teams(options.teams);

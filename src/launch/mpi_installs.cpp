@@ -47,7 +47,7 @@ std::string resolved(const std::string& path) {
   return error ? path : out.string();
 }
 
-// The folder names of a launcher's folder come first, mpiexec (which MPI's standard names) before mpirun.
+// The plain names come first, mpiexec (which MPI's standard names) before mpirun.
 std::vector<std::string> launchers_in(const std::string& folder) {
   std::vector<std::string> first, others;
   for (const char* name : {"mpiexec", "mpirun"})
@@ -65,7 +65,7 @@ constexpr std::array open_mpi_files = {"libmpi.so.40"};
 constexpr std::array mpich_files = {"libmpi.so.12", "libmpich.so.12"};
 constexpr std::array standard_files = {"libmpi_abi.so.0", "libmpi_abi.so.1"};
 
-// lib beside bin, and below it (lib/x86_64-linux-gnu, lib/release of older Intel MPI).
+// lib beside bin, and below it: lib/x86_64-linux-gnu, lib/release of older Intel MPI, not its lib/debug.
 std::vector<std::string> library_folders(const std::string& launcher) {
   const fs::path base = fs::path(launcher).parent_path().parent_path();
   std::vector<std::string> out;
@@ -74,7 +74,7 @@ std::vector<std::string> library_folders(const std::string& launcher) {
     if (!is_folder(folder)) continue;
     out.push_back(folder);
     for (const std::string& inner : below(folder))
-      if (is_folder(inner)) out.push_back(inner);
+      if (is_folder(inner) && !inner.substr(inner.rfind('/') + 1).starts_with("debug")) out.push_back(inner);
   }
   return out;
 }
@@ -125,8 +125,8 @@ std::vector<std::string> launcher_folders() {
   }
   for (const char* name : {"I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "MPI_DIR"})
     if (const std::string root = variable(name); !root.empty()) out.push_back(root + "/bin");
-  for (const char* parent : {"/usr/lib64", "/usr/local", "/opt", "/opt/intel/oneapi/mpi",
-                             "/opt/cray/pe/mpich", "/opt/hpcx", "/opt/mpi"})
+  for (const char* parent : {"/usr/lib64", "/usr/lib64/mpi/gcc", "/usr/local", "/opt",
+                             "/opt/intel/oneapi/mpi", "/opt/cray/pe/mpich", "/opt/hpcx", "/opt/mpi"})
     for (const std::string& folder : below(parent))
       if (is_folder(folder + "/bin")) out.push_back(folder + "/bin");
   return out;
@@ -138,10 +138,7 @@ std::vector<MpiInstall> find_mpi(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders)
     for (const std::string& launcher : launchers_in(folder))
       for (MpiInstall& one : installs_of(launcher))
-        if (seen.insert(resolved(one.folder + "/" + one.file)).second) {
-          if (loader_finds(one.folder)) one.folder.clear();
-          out.push_back(std::move(one));
-        }
+        if (seen.insert(resolved(one.folder + "/" + one.file)).second) out.push_back(std::move(one));
   return out;
 }
 
@@ -150,7 +147,6 @@ Result<MpiInstall> mpi_of_launcher(const std::string& word) {
   std::vector<MpiInstall> found = path ? installs_of(*path) : std::vector<MpiInstall>();
   if (found.empty())
     return fail(Errc::invalid, fmt::format("there is no library of MPI beside the launcher '{}'", word));
-  if (loader_finds(found.front().folder)) found.front().folder.clear();
   return found.front();
 }
 
@@ -215,8 +211,9 @@ std::map<std::string, std::string> mpi_environment(const MpiInstall& install) {
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
       out[name] = "1";
-  if (install.folder.empty()) return out;
   const std::string path = variable("LD_LIBRARY_PATH");
+  // The user's may name another library of the same name.
+  if (install.folder.empty() || (path.empty() && loader_finds(install.folder))) return out;
   out["LD_LIBRARY_PATH"] = install.folder + (path.empty() ? "" : ":" + path);
   return out;
 }

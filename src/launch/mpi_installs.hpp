@@ -18,7 +18,7 @@ struct MpiInstall {
   std::string name;      // "openmpi-4.1.4", "intel-2021.18", "mpich-5.0.2-abi"; of find_mpi: no version yet
   std::string kind;      // "openmpi" or "mpich": the words of its launcher
   std::string launcher;  // path
-  std::string folder;    // of the library; empty where the loader finds it without being told
+  std::string folder;    // of the library; empty: unknown, the loader finds it
   std::string file;      // by which programs are linked to it: "libmpi.so.40"
 };
 

@@ -48,6 +48,8 @@ TEST_F(MpiInstalls, ALauncherHasItsLibraryBesideIt) {
   put("open/lib64/libmpi.so.40", false);
   for (const char* program : {"mpich/bin/mpiexec.hydra", "mpich/bin/hydra_pmi_proxy"}) put(program, true);
   fs::create_symlink("mpiexec.hydra", root_ / "mpich/bin/mpiexec");
+  put("mpich/lib/debug/libmpi.so.12", false);
+  put("mpich/lib/debug_mt/libmpi.so.12", false);
   put("mpich/lib/release/libmpi.so.12", false);
   put("mpich/lib/release/libmpi_abi.so.1", false);
   EXPECT_EQ(found({"mpich/bin", "open/bin"}),
@@ -106,6 +108,12 @@ TEST(MpiNames, FollowWhatTheLibrarySays) {
 TEST(MpiEnvironment, NamesAFolderThatTheLoaderDoesNotKnow) {
   MpiInstall one{"mpich-5", "mpich", "/x/bin/mpiexec", "/x/lib", "libmpi.so.12"};
   EXPECT_TRUE(mpi_environment(one).at("LD_LIBRARY_PATH").starts_with("/x/lib"));
+  unsetenv("LD_LIBRARY_PATH");
+  one.folder = "/usr/lib/x86_64-linux-gnu";
+  EXPECT_TRUE(mpi_environment(one).empty());
+  setenv("LD_LIBRARY_PATH", "/of/another", 1);
+  EXPECT_EQ(mpi_environment(one).at("LD_LIBRARY_PATH"), "/usr/lib/x86_64-linux-gnu:/of/another");
+  unsetenv("LD_LIBRARY_PATH");
   one.folder.clear();
   EXPECT_TRUE(mpi_environment(one).empty());
   one.kind = "openmpi";

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // All MPI libraries in one picture: how many times nigh is better than each alone, by operation and size.
-import { sizeIn } from './benchmarks';
+import { sizeIn, told } from './benchmarks';
 import type { Bench, BenchRecord } from './documents';
 
 export interface MatrixRow {
@@ -22,12 +22,14 @@ export interface Matrix {
 }
 
 // Puts of `nigh` are OpenSHMEM's, not those of an MPI library.
-const isOurs = (record: BenchRecord) => record.subject === (record.bench === 'mpi-put' ? 'library, nigh run' : 'nigh') && record.bench.startsWith('mpi-') && record.ratio_to_unbound !== undefined && record.verified;
+const isOurs = (record: BenchRecord) => (record.bench === 'mpi-put' ? /^library, nigh run( \(|$)/ : /^nigh( \(|$)/).test(record.subject) && record.bench.startsWith('mpi-') && record.bench !== 'mpi-nodes' && record.ratio_to_unbound !== undefined && record.verified;
+// "mpich-5.0.2", and of several files which one: "mpich-5.0.2 (before)".
+const libraryOf = (record: BenchRecord) => record.runtime + (/ \(.*\)$/.exec(record.subject)?.[0] ?? '');
 
 // null: fewer than two libraries are there to be compared.
 export function matrixOf(files: Bench[]): Matrix | null {
-  const records = files.flatMap((file) => file.records).filter(isOurs);
-  const libraries = [...new Set(records.map((one) => one.runtime))];
+  const records = told(files).flatMap((file) => file.records).filter(isOurs);
+  const libraries = [...new Set(records.map(libraryOf))];
   if (libraries.length < 2) return null;
   const states = new Set(records.map((one) => one.core_state)).size > 1;
   const ranks = new Set(records.map((one) => one.teams)).size > 1;
@@ -42,8 +44,8 @@ export function matrixOf(files: Bench[]): Matrix | null {
     ].filter((one) => one !== '').join(', ');
     let block = blocks.get(name);
     if (!block) blocks.set(name, (block = { operation: name, rows: [] }));
-    let row = block.rows.find((one) => one.library === record.runtime);
-    if (!row) block.rows.push((row = { library: record.runtime, cells: new Map() }));
+    let row = block.rows.find((one) => one.library === libraryOf(record));
+    if (!row) block.rows.push((row = { library: libraryOf(record), cells: new Map() }));
     row.cells.set(size, record);
     sizes.add(size);
   }

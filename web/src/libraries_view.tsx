@@ -24,7 +24,7 @@ function Cells({ matrix }: { matrix: Matrix }) {
     <div ref={ref} class="wide-picture">
       <svg width={whole} height={at + 8} role="img" aria-label={`Times faster with nigh, by operation, library and size. ${matrixSentence(matrix)}`}>
         {matrix.sizes.map((size, i) => (
-          <text class="soft" key={size} x={left + (i + 0.5) * wide} y={14} text-anchor="middle">{size === 0 ? 'no data' : binary(size)}</text>
+          <text class="soft" key={size} x={left + (i + 0.5) * wide} y={14} text-anchor="middle">{size === 0 ? '–' : binary(size)}</text>
         ))}
         {blocks.map((block) => (
           <g key={block.operation}>

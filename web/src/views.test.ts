@@ -80,6 +80,9 @@ test('libraries stand below each other, operation by operation', () => {
     ['Barrier', ['mpich-5.0.2', [0, 4]]],
   ]);
   expect(matrixSentence(matrix)).toBe('2 libraries, 5 cases: nigh is faster than the library alone in 3, as fast (within 3 %) in 1, slower in 1.');
+  const before = { ...bench(...one), file: 'before.json' };
+  expect(matrixOf([bench(...one), before])!.libraries).toEqual(['openmpi-4.1.4 (file 1)', 'openmpi-4.1.4 (before)']);
+  expect(matrixOf([bench(...one, of('openmpi', '8 B', 2, { bench: 'mpi-nodes' }))])).toBeNull();
   expect([1, 1.02, 4, 100, 0.25].map(strengthOf)).toEqual([0, 0, 1, 1, 1]);
   expect(strengthOf(2)).toBeCloseTo(strengthOf(0.5));
 });
