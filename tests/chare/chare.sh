@@ -13,7 +13,21 @@ trap 'rm -rf "$tmp"' EXIT
 fail() { echo "FAIL: $*"; sed 's/^/  /' "$tmp/told"; exit 1; }
 # told WORDS: standard error of the last run has them.
 told() { grep -q -- "$1" "$tmp/told" || fail "it is not told: $1"; }
-shm() { find /dev/shm -name 'nigh*' 2>/dev/null | sort; }
+# Names in shared memory of jobs that have ended. Other tests run at once, and `nigh run` keeps one for all jobs.
+shm() {
+  find /dev/shm -name 'nigh*' ! -name nigh-bound-pus 2>/dev/null | sort | while read -r name; do
+    kill -0 "${name##*-}" 2>/dev/null || echo "$name"
+  done
+}
+# Nothing is there that was not before; another test's job may just have ended.
+clean() {
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    left=$(shm | while read -r name; do case $before in *"$name"*) ;; *) echo "$name" ;; esac; done)
+    [ -z "$left" ] && return
+    sleep 0.3
+  done
+  fail "left in /dev/shm: $left"
+}
 processes() { timeout 60 "$nigh" run -n "$1" -- "$cases" "$2" 2>"$tmp/told"; }
 # by_mpi LIBRARY PROCESSES WORDS...
 by_mpi() {
@@ -52,7 +66,7 @@ case $case in
         fail "$pes PEs, communication threads: status $?"
       [ -s "$tmp/told" ] && fail "something is told"
     done
-    [ "$(shm)" = "$before" ] || fail "something is left in /dev/shm" ;;
+    clean ;;
   mpi-*)
     library=${case#mpi-}
     has_mpi "$library" || { echo "$library is not here"; exit 77; }
@@ -156,7 +170,7 @@ case $case in
     [ $status = 0 ] && fail "status 0 though a PE was killed"
     [ $status = 124 ] && fail "it hangs"
     grep -q "PE 3 has died\|rank 3 .*signal" "$tmp/told" || fail "nobody tells that PE 3 was killed"
-    [ "$(shm)" = "$before" ] || fail "something is left in /dev/shm"
+    clean
     # Without a launcher that ends the others they notice it themselves.
     processes 4 left
     status=$?
@@ -178,7 +192,7 @@ case $case in
     done
     pgrep -f "$cases endless" >/dev/null && fail "PEs of --mode shm live on without the first"
     told "PE 0 has died"
-    [ "$(shm)" = "$before" ] || fail "something is left in /dev/shm" ;;
+    clean ;;
   ending)
     for i in 1 2 3 4 5 6 7 8; do
       timeout 60 "$cases" ending --pes 3 2>"$tmp/told" || fail "threads: status $?"
