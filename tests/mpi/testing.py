@@ -61,7 +61,7 @@ def tagged(tag):
 
 
 def shared_memory():
-    return {entry.name for entry in Path("/dev/shm").iterdir() if "nigh" in entry.name}
+    return {entry.name for entry in Path("/dev/shm").iterdir() if "nigh" in entry.name and entry.name != "nigh-bound-pus"}
 
 
 class Jobs:

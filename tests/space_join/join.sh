@@ -11,8 +11,11 @@ run="$nigh run"
 # A job of its own: cases run side by side, and the names of the sockets hold the job's key.
 secret=$(printf '%s %s' "$case" $$ | md5sum | cut -c 1-32)
 
-# Our traces in this network namespace and in the folders of all: sockets, folders.
-traces() { { grep -o '[@/][^ ]*nigh-[^ ]*' /proc/net/unix; ls -d /dev/shm/*nigh* /tmp/*nigh* 2>/dev/null; } | sort -u; }
+# Our traces in this network namespace and in the folders of all: sockets, folders. Not the file of bound PUs, which all
+# jobs share and another test may make meanwhile.
+traces() {
+  { grep -o '[@/][^ ]*nigh-[^ ]*' /proc/net/unix; ls -d /dev/shm/*nigh* /tmp/*nigh* 2>/dev/null; } | grep -v nigh-bound-pus | sort -u
+}
 place() { # place RANK SIZE COMMAND..: as a rank of a job with our secret
   r=$1 s=$2
   shift 2
