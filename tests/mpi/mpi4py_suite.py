@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026, the nigh authors.
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpi4py_suite.py BUILD KIND: mpi4py's own suite by its wheel (tools/mpi-wheels), on 2 ranks of the library KIND, with nigh
+"""mpi4py_suite.py BUILD KIND [short]: mpi4py's own suite by its wheel (tools/mpi-wheels), on 2 ranks of the library KIND, with nigh
 and without: each test of each rank has the same verdict. Left out are files (they hang in Open MPI 5 alone), processes
-that are spawned or connect, and what does not communicate."""
+that are spawned or connect, and what does not communicate. Where the library alone does not end in time, as Open MPI 5
+on a busy machine, the tests count that it has ended. `short` leaves out what takes long, or is much the same."""
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ MODULES = ("attributes buffer cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ng
            "cco_pr_ngh_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo errhandler exceptions grequest group msgzero "
            "op p2p_buf p2p_buf_matched p2p_buf_part p2p_obj p2p_obj_matched request rma rma_nb session status subclass threads "
            "util_pkl5 util_sync win").split()
+SHORT = "attributes cco_buf cco_nb_vec cco_pr_buf cco_pr_ngh_buf cco_pr_vec cco_vec comm comm_topo p2p_buf p2p_buf_part p2p_obj request win".split()
 LIBRARIES = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "openmpi5": "openmpi/lib/libmpi.so.40", "mpich3": "mpich3/lib/libmpi.so.12",
              "mpich5": "mpich/lib/libmpi.so.12", "intel": "impi-rt/lib/libmpi.so.12"}
 
@@ -47,7 +49,7 @@ def job(build, kind, modules, folder, nigh):
     results = f"{folder}/{'nigh' if nigh else 'alone'}"
     library = LIBRARIES[kind] if "/" not in LIBRARIES[kind] else str(wheels / LIBRARIES[kind])
     env = dict(os.environ, MPI4PY_LIBMPI=library, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", PATH=f"{wheels / 'bin'}:{os.environ['PATH']}")
+               PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1", PATH=f"{wheels / 'bin'}:{os.environ['PATH']}")
     env.pop("LD_PRELOAD", None)
     words = [str(build / "bin" / "nigh"), "run", "--only", "mpi", "--explain", "--"] if nigh else []
     words += [f"mpirun.{kind}", "-n", "2"] + (["--oversubscribe"] if kind.startswith("openmpi") else [])
@@ -73,15 +75,22 @@ def main():
     if not where.exists() or present.returncode != 0:
         print("mpi4py's wheel and sources, or the library, are not there (tools/mpi-wheels build/mpi)")
         sys.exit(77)
+    short = sys.argv[3:] == ["short"]
+    modules = SHORT if short else MODULES
     with tempfile.TemporaryDirectory() as folder:
-        alone, theirs = job(build, kind, MODULES, folder, False)
-        ours_done, ours = job(build, kind, MODULES, folder, True)
+        alone, theirs = job(build, kind, modules, folder, False)
+        ours_done, ours = job(build, kind, modules, folder, True)
+    late = alone.returncode == 124
+    if late:
+        theirs = {test: word for test, word in theirs.items() if word != "unfinished"}
     differing = [f"rank {rank} {test}: {theirs.get((rank, test), 'not run')} alone, {ours.get((rank, test), 'not run')} with nigh"
-                 for rank, test in sorted(set(theirs) | set(ours)) if theirs.get((rank, test)) != ours.get((rank, test))]
+                 for rank, test in sorted(set(theirs) if late else set(theirs) | set(ours))
+                 if theirs.get((rank, test)) != ours.get((rank, test))]
     right = sum(word == "ok" for word in ours.values())
     print(f"{len(ours)} verdicts with nigh, {right} of them ok; exit {ours_done.returncode}, alone {alone.returncode}")
     here = "nigh: MPI: " in ours_done.stderr and " in one copy" in ours_done.stderr
-    if differing or ours_done.returncode != 0 or alone.returncode != 0 or right < 2000 or not here:
+    wanted = 1400 if short else 2000
+    if differing or ours_done.returncode != 0 or not (late or alone.returncode == 0) or right < wanted or not here:
         print("\n".join(differing[:20]))
         print(ours_done.stderr[-3000:])
         sys.exit(1)
