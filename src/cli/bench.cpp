@@ -66,9 +66,7 @@ Result<std::vector<std::string>> wanted_libraries(const BenchOptions& options, c
     if (one.name == options.runtime) return std::vector<std::string>{one.name};
   for (const launch::MpiInstall& one : libraries.installs) {
     all.push_back(one.name);
-    if (options.runtime == "both" || one.name == options.runtime ||
-        one.name.starts_with(options.runtime + "-"))
-      wanted.push_back(one.name);
+    if (options.runtime == "both" || one.name.starts_with(options.runtime + "-")) wanted.push_back(one.name);
   }
   if (all.empty())
     return fail(Errc::unsupported,
